@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Bit reader over an RBSP (7.2, 9.1): emulation prevention bytes are already gone (h264_unescape).
- * Stateless but for the position: every read loads eight bytes at it, so the buffer must have
- * H264_BITS_PADDING readable bytes after its end. Reads past the end give bits of the padding and
- * leave the reader in a sticky overrun state: check h264_bits_overrun once per syntax structure.
- * The position never passes `limit`, so no sequence of reads leaves the padding.
+ * Bit reader over an RBSP (7.2, 9.1), whose emulation prevention bytes are removed (h264_unescape).
+ * Its only state is the position. Every read loads eight bytes, so the buffer must have
+ * H264_BITS_PADDING readable bytes after its end.
+ *
+ * Reads past the end return bits of the padding and leave a sticky overrun state: check
+ * h264_bits_overrun once per syntax structure. The position never passes `limit`, so no sequence of
+ * reads leaves the padding.
  */
 #ifndef PELTON_CODEC_BITS_H
 #define PELTON_CODEC_BITS_H

@@ -2,11 +2,11 @@
  *
  * CABAC decoding engine (9.3.1.2, 9.3.3.2) and the tables of CABAC parsing.
  *
- * The engine keeps codIOffset in bits 55..63 of a 64-bit word; below are bits read ahead, then a
- * one that marks where they end, then zeros. So nothing counts them: they run short when the lower
- * half of the word is zero. codIRange is in the same bits of another, zeros below, so that both are
- * compared as they are and the leading zeros of a range are its renormalisation. A context holds
- * the row of its state (pStateIdx << 1 | valMPS), so that a decision waits for one load.
+ * The engine keeps codIOffset in bits 55 to 63 of a 64-bit word. Below are bits read ahead, then a
+ * one that marks their end, then zeros. So no counter is needed: bits run short when the lower half
+ * of the word is zero. codIRange has the same bits of another word, with zeros below: both are
+ * compared directly, and the leading zeros of the range are its renormalisation. A context is the
+ * row of its state (pStateIdx << 1 | valMPS), so a decision waits for one load.
  */
 #ifndef PELTON_CODEC_CABAC_H
 #define PELTON_CODEC_CABAC_H

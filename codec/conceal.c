@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Concealment: macroblocks that no slice covered become records that go on with the motion around
- * them, in space and in time, or, where there is no picture to copy, with the samples to the left
- * and above.
+ * Concealment of macroblocks that no slice covered. Their records continue the motion around them,
+ * in space and in time. Without a picture to copy, they predict from the samples to the left and
+ * above.
  *
- * It is data like any other: the macroblocks name a slice record of their own, the last one, whose
- * lists hold the references that the slices of the picture name. Those next to decoded macroblocks
- * come first, then those next to them, so motion spreads inwards from all sides.
+ * The records are data like any other. The macroblocks name a slice record of their own, the last
+ * one, whose lists hold the references of the picture's slices. Concealment starts beside decoded
+ * macroblocks and goes inwards from all sides.
  */
 #include "codec/conceal.h"
 

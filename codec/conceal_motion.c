@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Vectors for macroblocks that are missing. Candidates are the vectors of the blocks around each
- * quadrant and those at its place in the picture before, all scaled by picture order count to one
- * reference; the one with the least sum of distances to all others, by weight, is taken (a weighted
- * vector median: Astola, Haavisto, Neuvo, "Vector median filters", Proc. IEEE 78, 1990).
+ * Vectors for missing macroblocks. Candidates are the vectors of the blocks around each quadrant,
+ * and those at its place in the picture before. All are scaled by picture order count to one
+ * reference. The candidate with the least weighted sum of distances to the others is taken: a
+ * weighted vector median (Astola, Haavisto, Neuvo, "Vector median filters", Proc. IEEE 78, 1990).
  */
 #include "codec/conceal.h"
 #include "codec/h264_picture.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Which damage still matters. Each picture knows the latest damage that reaches it, as a number
- * that counts up with pictures; IDR pictures and recovery points (D.1.8, D.2.8) end what happened
- * before them: from the recovery point on, in output order, pictures are as if decoding had started
- * at the picture with the message.
+ * Damage of pictures. Each picture has the number of the latest damage that reaches it; numbers
+ * count up with pictures. IDR pictures and recovery points (D.1.8, D.2.8) end earlier damage. From
+ * the recovery point on, in output order, pictures are as if decoding had started at the picture
+ * with the message.
  *
- * Of overlapping recovery periods the first is followed to its end; those announced meanwhile are
- * not.
+ * Recovery periods may overlap: the first is followed to its end, and messages meanwhile are
+ * ignored.
  */
 #include "codec/damage.h"
 #include "codec/stream.h"

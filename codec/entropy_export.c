@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Step 2 on the GPU, the CPU's part: which pictures can be decoded there, their slices as
- * codec/abi/entropy_abi.h wants them, and the picture once its arrays have come back.
+ * Step 2 on the GPU, the part of the CPU. It selects pictures that the GPU can decode, exports
+ * their slices (codec/abi/entropy_abi.h), and imports the arrays that the GPU wrote.
  */
 #include "codec/abi/entropy_abi.h"
 #include "codec/cabac.h"
@@ -11,7 +11,7 @@
 
 _Static_assert(sizeof(struct h264_mb_syntax) == 8, "the shader writes two words");
 
-static bool slice_offloads(const struct h264_slice *slice)
+static bool slice_exports_entropy(const struct h264_slice *slice)
 {
     const struct h264_slice_header *hdr = &slice->hdr;
     return slice->pps->entropy_coding_mode_flag &&
@@ -30,7 +30,7 @@ bool h264_picture_exports_entropy(const struct h264_picture *pic)
         return false;
     for (uint32_t i = 0; i < pic->slice_count; i++) {
         const struct h264_slice *slice = &pic->slices[i];
-        if (!slice_offloads(slice) || slice->hdr.first_mb != next)
+        if (!slice_exports_entropy(slice) || slice->hdr.first_mb != next)
             return false;
         next = slice->end_mb;
     }

@@ -2,13 +2,13 @@
  *
  * Pictures: creation by step 1, arrays, references, end.
  *
- * h264_picture_create -> slices are added -> h264_picture_complete -> h264_picture_alloc -> steps
- * 2, 3, view, submission by the caller
- * -> h264_picture_done (what only reconstruction needed goes) -> last h264_picture_unref.
+ * h264_picture_create, slices are added, h264_picture_complete, h264_picture_alloc; then steps 2
+ * and 3, the view, and submission by the caller; then h264_picture_done, which frees arrays that
+ * only reconstruction needed; then the last h264_picture_unref.
  *
- * Content of the arrays when step 2 starts: mbs have slice REC_NO_SLICE and kind REC_MB_MISSING,
- * syntax is zero (decoded 0); motion and coeffs are undefined, and a macroblock's entries are to be
- * read only once its syntax says decoded. rec_slices is zero.
+ * Before step 2, mbs have slice REC_NO_SLICE and kind REC_MB_MISSING, and syntax and rec_slices are
+ * zero. motion and coeffs are undefined: read a macroblock's entries only once its syntax says
+ * decoded.
  */
 #include "codec/arrays.h"
 #include "codec/h264_picture.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Supplemental enhancement information (7.3.2.3, annex D). The messages of an access unit go, as
- * received, with the picture that they precede (h264_picture.sei); the functions here read one
- * message each when someone asks. No message changes samples.
+ * Supplemental enhancement information (7.3.2.3, annex D). The messages of an access unit go with
+ * the picture that they precede (h264_picture.sei), as received. The functions here read one
+ * message each. No message changes samples.
  *
- * Readers: H264_OK, or H264_ERR_TRUNCATED where the payload ends too early, H264_ERR_DATA where a
- * value is out of range; *out is untouched then. Any thread.
+ * Readers return H264_OK, H264_ERR_TRUNCATED where the payload ends too early, or H264_ERR_DATA
+ * where a value is out of range; then *out is untouched. Any thread.
  */
 #ifndef PELTON_H264_SEI_H
 #define PELTON_H264_SEI_H

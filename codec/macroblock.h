@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What the files of step 2 share: the parser of one slice, the edges that macroblocks leave for
- * their neighbours, and the functions of each clause.
+ * Step 2: the parser of one slice, the edges that macroblocks leave for their neighbours, and the
+ * functions of each clause.
  *
- * A macroblock is parsed with small grids around it (one row above, one column to the left) that
- * are filled from the edges of its neighbours; when it is complete its own edge replaces the one of
- * the macroblock above in the line. So syntax functions know nothing of addresses: slice groups and
+ * A macroblock is parsed with small grids around it: one row above, one column to the left. They
+ * are filled from the edges of its neighbours. A complete macroblock's edge replaces the edge of
+ * the macroblock above in the line. So syntax functions know no addresses: slice groups and
  * macroblock pairs (6.4.12.2) only fill the grids differently.
  */
 #ifndef PELTON_CODEC_MACROBLOCK_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What macroblock types mean (7.4.5), and the small index tables of macroblock parsing.
+ * Macroblock types (7.4.5), and the small index tables of macroblock parsing.
  */
 #include "codec/macroblock.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Step 3: the colocated picture of direct prediction (Table 8-6), and colocated blocks where frames
- * and fields meet (8.4.1.2.1): field pictures beside frames, and MBAFF.
+ * Step 3: the colocated picture of direct prediction (Table 8-6). It also finds colocated blocks
+ * where frames and fields meet (8.4.1.2.1): field pictures beside frames, and MBAFF.
  */
 #include "codec/motion_derive.h"
 

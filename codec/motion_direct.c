@@ -2,8 +2,8 @@
  *
  * Step 3: direct prediction in B slices (8.4.1.2), spatial and temporal.
  *
- * The colocated picture may have been finished long ago: of it only records, motion and the
- * identities in its slices are read.
+ * The colocated picture may be finished long ago. Only its records, its motion and the identities
+ * in its slices are read.
  */
 #include "codec/motion_derive.h"
 

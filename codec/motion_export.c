@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Step 3 on the GPU, the CPU's part: which pictures' motion can be derived there, their slices as
- * codec/abi/motion_abi.h wants them, and the picture once its arrays have come back.
+ * Step 3 on the GPU, the part of the CPU. It selects pictures whose motion the GPU can derive,
+ * exports their slices (codec/abi/motion_abi.h), and imports the arrays that the GPU wrote.
  */
 #include "codec/abi/motion_abi.h"
 #include "codec/arrays.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Step 3: motion vectors from differences (8.4.1), macroblock by macroblock in address order.
- * Neighbours are available only inside the slice, which slice numbers in the records tell. Slices
- * may also be followed one by one while step 2 goes on. Direct modes are in motion_direct.c, MBAFF
+ * Neighbours are available only inside the slice; the slice numbers in the records tell. Slices may
+ * also be followed one by one while step 2 goes on. Direct modes are in motion_direct.c, MBAFF
  * frames in motion_mbaff.c.
  */
 #include "codec/col_zero.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Step 3: one list's neighbourhood of a macroblock in a grid of 4x4 blocks, for partitions that lie
- * inside it (8.4.1.3). Inline: included by the walk over frame macroblocks and by that over MBAFF
- * frames, which differ only in how the grid is loaded and in the neighbours D of the left column.
+ * Step 3: the neighbourhood of a macroblock in one list, as a grid of 4x4 blocks (8.4.1.3). The
+ * walks over frame macroblocks and over MBAFF frames both include it. They differ in how they load
+ * the grid, and in the neighbours D of the left column.
  */
 #ifndef PELTON_CODEC_MOTION_GRID_H
 #define PELTON_CODEC_MOTION_GRID_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Step 3 for MBAFF frames: macroblock pairs in address order, each a pair of frame or of field
- * macroblocks. Neighbouring partitions follow from Table 6-4, and their motion is scaled to what
- * the current macroblock is (8.4.1.3.2).
+ * Step 3 for MBAFF frames: macroblock pairs in address order, each of frame or of field
+ * macroblocks. Table 6-4 gives the neighbouring partitions. Their motion is scaled to frame or
+ * field, as the current macroblock is (8.4.1.3.2).
  */
 #include "codec/motion_grid.h"
 

@@ -175,8 +175,8 @@ int h264_fill_slices(struct h264_picture *pic)
         else if (out->weight_mode == REC_WEIGHT_IMPLICIT)
             implicit_fill_tables(slice, pic->arrays.weights + out->weights);
     }
-    /* For concealed macroblocks: one past the slices. conceal_motion.c gives it its lists, view.c
-     * their slots. */
+    /* The slice of concealed macroblocks is the last. conceal_motion.c chooses its references,
+     * records_view.c gives them slots. */
     pic->arrays.rec_slices[pic->slice_count] = (struct rec_slice){.slice_type = H264_P};
     return H264_OK;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Neighbouring macroblocks (6.4.9 to 6.4.12) of a field, or a frame without MBAFF: A to the left, B
- * above, C above right, D above left. Available are macroblocks of the same slice (6.4.8), which
- * without slice groups are those from first_mb_in_slice on; with slice groups the line keeps the
- * address of each edge.
+ * Neighbouring macroblocks (6.4.9 to 6.4.12) of a field, or of a frame without MBAFF: A to the
+ * left, B above, C above right, D above left. Macroblocks of the same slice are available (6.4.8).
+ * Without slice groups these are the addresses from first_mb_in_slice on. With slice groups the
+ * line keeps the address of each edge.
  */
 #include "codec/macroblock.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Output order: the bumping process (C.4.5). Every frame goes out; no_output_of_prior_pics_flag is
- * not obeyed, as a file's frames are all wanted.
+ * Output order: the bumping process (C.4.5). Every frame is output: no_output_of_prior_pics_flag is
+ * ignored, as a file's frames are all wanted.
  */
 #include "codec/output_order.h"
 

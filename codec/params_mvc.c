@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Subset sequence parameter set (7.3.2.1.3) of multiview streams: as a sequence parameter set, then
- * how views refer to each other (H.7.3.2.1.4), of which the first two views are kept.
+ * Subset sequence parameter set (7.3.2.1.3) of multiview streams: a sequence parameter set, then
+ * the references between views (H.7.3.2.1.4). Those of the first two views are kept.
  */
 #include "codec/diag.h"
 #include "codec/parameter_sets.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * VUI parameters (E.1.1) and what decoding takes from them: the size of the DPB and the reordering
- * depth (A.3.1, E.2.1).
+ * VUI parameters (E.1.1), and two values that decoding derives from them: the size of the DPB and
+ * the reordering depth (A.3.1, E.2.1).
  */
 #include "codec/diag.h"
 #include "codec/parameter_sets.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A picture's records with slot numbers in them, ready to submit.
+ * The records of a picture with slot numbers, ready to submit. Damage of references reaches the
+ * picture here.
  */
 #include "codec/arrays.h"
 #include "codec/slice_records.h"

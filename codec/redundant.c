@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Redundant coded slices (7.4.3, redundant_pic_cnt): decoded after all primary ones of their
- * picture, and only in place of a primary slice that was lost or damaged.
+ * Redundant coded slices (7.4.3, redundant_pic_cnt). They are decoded after all primary slices of
+ * their picture, and only where a primary slice was lost or damaged.
  */
 #include "codec/slice_decode.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Reference picture lists (8.2.4): initialisation for frames and for fields, modification, and what
- * a slice keeps of them.
+ * Reference picture lists (8.2.4): initialisation for frames and for fields, modification, and the
+ * entries that a slice keeps.
  */
 #include "codec/ref_lists.h"
 

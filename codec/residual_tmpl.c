@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Coefficient blocks, for both entropy codings. Compiled for 16-bit and 32-bit
- * levels: COEFF is the type, NAME(x) adds the suffix, LEVEL_FITS(level) says whether a level is one
- * that the standard allows.
+ * Coefficient blocks, for both entropy codings. Compiled for 16-bit and for 32-bit levels. COEFF is
+ * the type, NAME(x) adds the suffix, LEVEL_FITS(level) tells whether the standard allows a level.
  */
 
 /* The next n coefficient blocks, zeroed. h264_coeff_blocks_reserve has made room for all that a

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Step 2: slice_data() (7.3.4) of MBAFF frames, pair by pair. mb_field_decoding_flag belongs to the
- * pair: the first macroblock of it that is not skipped carries it, and a skipped top macroblock
- * takes the one that its bottom macroblock carries (7.4.4).
+ * pair: its first macroblock that is not skipped carries the flag. A skipped top macroblock takes
+ * the flag that its bottom macroblock carries (7.4.4).
  */
 #include "codec/cabac.h"
 #include "codec/macroblock.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Entry to step 2: scratch, and the variant for this processor (step2_bmi2.h).
+ * Entry to step 2: scratch, and the choice of the build for this processor (step2_bmi2.h).
  */
 #include "codec/macroblock.h"
 #include "codec/slice_decode.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Slice header (7.3.3, 7.4.3) with its list modifications, weights and marking operations. Syntax
- * only: nothing here depends on pictures before. Fields and MBAFF are parsed too.
+ * only: nothing depends on earlier pictures.
  */
 #include "codec/diag.h"
 #include "codec/nal.h"

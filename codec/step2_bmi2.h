@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Step 2 is compiled twice for x86-64: for any processor, and for those with BMI2 and LZCNT, where
- * shifts by a variable take one operation instead of three on Intel's, and leading zeros are
- * counted in one. This header comes before everything in the second one and gives its functions
- * names of their own.
+ * Step 2 is compiled twice for x86-64: for any processor, and for those with BMI2 and LZCNT. With
+ * these, Intel processors shift by a variable in one operation instead of three, and count leading
+ * zeros in one. The second build includes this header before everything else, which renames its
+ * functions.
  */
 #define h264_cabac_coded_block_pattern     h264_cabac_coded_block_pattern_bmi2
 #define h264_cabac_intra_chroma_pred_mode  h264_cabac_intra_chroma_pred_mode_bmi2

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Step 1 of decoding: a stream of NAL units in, complete pictures in decoding order and in output
- * order out.
+ * Step 1: takes NAL units, and gives complete pictures in decoding order and in output order.
  */
 #include "codec/diag.h"
 #include "codec/nal.h"

@@ -2,8 +2,8 @@
  *
  * The stream object of step 1, shared by stream*.c.
  *
- * A picture is built in `cur`: begun by its first slice (activation, frame_num gaps, POC), extended
- * by the others, finished by what shows that it is complete (marking, storage, output). Marking
+ * A picture is built in `cur`. Its first slice begins it (activation, frame_num gaps, POC), and the
+ * others extend it. The first sign of its end finishes it (marking, storage, output). Marking
  * happens at the end, so all slices of a picture see the same DPB.
  */
 #ifndef PELTON_CODEC_STREAM_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The second view of a multiview stream (annex H). It is a stream of its own inside that of the
- * base view, with its own buffer, numbers and parameter sets; its pictures may refer to the picture
- * of the base view in the same access unit.
+ * The second view of a multiview stream (annex H). It is a stream of its own inside the stream of
+ * the base view, with its own DPB, numbers and parameter sets. Its pictures may refer to the base
+ * picture of the same access unit.
  */
 #include "codec/nal.h"
 #include "codec/stream.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Parameter sets of a stream: kept as received, so that a set sent again is recognised and a PPS
- * can be parsed anew when the SPS that it names changes chroma_format_idc.
+ * Parameter sets of a stream. They are kept as received, so that a repeated set is recognised. A
+ * PPS is parsed again when its SPS changes chroma_format_idc.
  */
 #include "codec/diag.h"
 #include "codec/nal.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Slices: which picture they belong to (7.4.1.2.4), and what a slice carries away for its decode.
+ * Slices: the picture that a slice belongs to (7.4.1.2.4), and the data that it keeps for its
+ * decode.
  */
 #include "codec/diag.h"
 #include "codec/h264_picture.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The ABI of entropy decoding on the GPU (step 2): what a slice is before it is decoded there, and
- * what is said of it afterwards.
+ * The ABI of entropy decoding on the GPU (step 2): a slice before it is decoded there, and its
+ * result.
  *
- * Included by C and by GLSL, as codec/abi/records.h is: plain structs of fixed-width integers in
- * scalar layout, sizes asserted. The results proper are the records (rec_mb, rec_motion,
- * h264_mb_syntax, coefficient blocks), the same as those of h264_slice_decode.
+ * C and GLSL include it, as they do codec/abi/records.h: plain structs of fixed-width integers in
+ * scalar layout, sizes asserted. The decoded data are the records: rec_mb, rec_motion,
+ * h264_mb_syntax and coefficient blocks, equal to those of h264_slice_decode.
  */
 #ifndef PELTON_ENTROPY_H
 #define PELTON_ENTROPY_H
@@ -14,13 +14,13 @@
 
 /* Contexts of ChromaArrayType 0 and 1. */
 #define ENT_CONTEXTS 460
-/* PicWidthInMbs that are decoded there: what is above is read two macroblocks ahead. Bytes of a
- * slice at most: its time, 0.3 seconds for so many on an H200, twice that among two thousand, must
- * stay below what a driver takes for a hang, on others too. */
+/* Limits of PicWidthInMbs: edges above are read two macroblocks ahead. ENT_MAX_BYTES limits a
+ * slice, so that its time stays below the hang limit of drivers: this many bytes take 0.3 s on an
+ * H200, and 0.6 s among two thousand slices. */
 #define ENT_MIN_WIDTH 3
 #define ENT_MAX_WIDTH 512
 #define ENT_MAX_BYTES (1u << 18)
-#define ENT_PADDING   3 /* bytes of zeros behind a slice at least: where reading stops */
+#define ENT_PADDING   3 /* least zero bytes behind a slice: reading stops there */
 
 /* ent_slice.flags */
 #define ENT_FIELD             1  /* a field picture: scans and contexts */
@@ -57,9 +57,8 @@ struct ent_slice {
 
 /* ent_result.status; 0 before the slice is begun */
 #define ENT_COMPLETE 1 /* all macroblocks up to end_mb, without an error */
-#define ENT_FAILED                                                                                 \
-    2 /* an error of the bitstream, or too few coefficient blocks: h264_slice_decode finds out     \
-       */
+/* an error of the bitstream, or too few coefficient blocks: h264_slice_decode tells which */
+#define ENT_FAILED 2
 
 /* 8 bytes */
 struct ent_result {

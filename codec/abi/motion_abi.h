@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The ABI of motion derivation on the GPU (step 3): what a picture is after step 2, besides its
- * rec_mb, rec_motion and h264_mb_syntax, and what is said of it afterwards.
+ * The ABI of motion derivation on the GPU (step 3): a picture after step 2, besides its rec_mb,
+ * rec_motion and h264_mb_syntax, and its result.
  *
- * Included by C and by GLSL, as codec/abi/records.h is: plain structs of fixed-width integers in
- * scalar layout, sizes asserted. The results proper are the rec_motion that
- * h264_picture_derive_motion makes, and a map of what stands still.
+ * C and GLSL include it, as they do codec/abi/records.h: plain structs of fixed-width integers in
+ * scalar layout, sizes asserted. The derived data are the rec_motion of h264_picture_derive_motion,
+ * and a map.
  *
- * A map has 16 bits a macroblock, by address: bit = raster block, set where the block, as a
- * colocated one of spatial direct prediction, has refIdxCol 0 and both components of mvCol in -1..1
- * (colZeroFlag, 8.4.1.2.2, without what it says of RefPicList1[0]). With direct_8x8_inference_flag
- * only the corners are looked at, and the others are 0.
+ * The map has 16 bits per macroblock, by address, one for each raster block. A bit is set where
+ * refIdxCol is 0 and both components of mvCol are in -1..1, when the picture is the colocated one
+ * of spatial direct prediction. That is colZeroFlag (8.4.1.2.2) without its condition on
+ * RefPicList1[0]. With direct_8x8_inference_flag only the corner blocks have bits.
  */
 #ifndef PELTON_DERIVE_H
 #define PELTON_DERIVE_H
@@ -24,8 +24,8 @@
 struct der_slice {
     REC_U32 first_mb; /* addresses [first_mb, end_mb) */
     REC_U32 end_mb;
-    /* B: first entry of the colocated picture's map in the batch's maps; DER_NO_MAP: nothing counts
-     * as still */
+    /* B: first entry of the colocated picture's map in the batch's maps; DER_NO_MAP: no colZeroFlag
+     * is 1 */
     REC_U32 map;
     REC_U8 type; /* 0 P, 1 B, 2 I */
     REC_U8 num_ref[2];
@@ -43,13 +43,13 @@ struct der_picture {
     REC_U32 mb_width; /* PicWidthInMbs */
     REC_U32 slice_base;
     REC_U32 slice_count;
-    REC_U32 coeff_blocks;  /* of coefficients that it has */
+    REC_U32 coeff_blocks;  /* in use */
     REC_U32 chroma_blocks; /* 4x4 blocks of a chroma component: 0 or 4 */
     REC_U32 reserved;
 };
 
-/* What is said of a picture. */
-#define DER_BAD     1 /* its records are not what step 2 can have made: the rest is of no use */
+/* The result of a picture */
+#define DER_BAD     1 /* step 2 cannot have made its records: the other flags are invalid */
 #define DER_INTRA   2 /* it has macroblocks that are intra, */
 #define DER_INTER   4 /* that are not, */
 #define DER_DEBLOCK 8 /* that are filtered */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The ABI between the CPU and the GPU: what an entropy-decoded picture is once its bytes are gone.
+ * The ABI between the CPU and the GPU: the records of an entropy-decoded picture.
  *
  * Included by C and by GLSL (glslang predefines VULKAN). Plain structs of fixed-width integers in
  * scalar layout, without implicit padding; sizes are asserted below, and the build compiles this
@@ -248,14 +248,13 @@ struct rec_view {
  * against availability, weights, scaling, QP ranges. Returns 0, or a negative number and, where
  * reason is not NULL, a static string. Thread: any. */
 int records_validate(const struct rec_view *view, uint32_t slot_count, const char **reason);
-/* Its two parts: everything but slots, which is the work and needs no batch; and slots, as soon as
- * they are chosen. */
+/* Its two parts: everything but slots, which is most of the work, and slots, once they are chosen.
+ */
 int records_validate_content(const struct rec_view *view, const char **reason);
-/* The content again in parts: the head and the slices; macroblocks of any ranges of addresses,
- * which may be validated at the same time; the end, when all are. Of the head has_intra, has_inter
- * and has_deblock, and of the view coeff_block_count, need to be final only there; before,
- * coeff_block_count is what exists already. seen: zeroed by the caller; those of several ranges are
- * put together by records_seen_add. */
+/* The content in parts: the head and the slices; then macroblocks of ranges of addresses, at the
+ * same time if wanted; then the end. has_intra, has_inter, has_deblock and coeff_block_count must
+ * be final only at records_validate_end; earlier, coeff_block_count is the number written so far.
+ * seen: zeroed by the caller; records_seen_add joins those of several ranges. */
 struct rec_seen {
     uint8_t intra, inter, deblock;
 };

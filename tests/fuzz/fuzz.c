@@ -7,9 +7,9 @@
 
 static void choose_slots(struct h264_picture *pic)
 {
-    pic->slot = (int32_t)(pic->id % SLOTS);
+    pic->holder.slot = (int32_t)(pic->id % SLOTS);
     for (uint32_t i = 0; i < pic->refs_held_count; i++)
-        pic->refs_held[i]->slot = (int32_t)(pic->refs_held[i]->id % SLOTS);
+        pic->refs_held[i]->holder.slot = (int32_t)(pic->refs_held[i]->id % SLOTS);
 }
 
 static void decode(struct h264_picture *pic, struct h264_scratch *scratch)
