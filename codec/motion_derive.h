@@ -151,21 +151,13 @@ void h264_motion_walk_mbaff(struct motion_walk *w);
 void h264_motion_neighbours_mbaff(const struct motion_walk *w, int list,
                                   struct motion_neighbour n[3]);
 
-/* motion_direct.c: set up for w->slice; then derive the quadrants in mask of w->cur (8.4.1.2). */
-void h264_motion_direct_begin(struct motion_walk *w);
+/* motion_direct.c */
+/* w->slice becomes slice `index` of the picture. A B slice sets up direct prediction. */
+void h264_motion_enter_slice(struct motion_walk *w, uint32_t index);
+/* Derives the quadrants in the mask of w->cur (8.4.1.2). */
 void h264_motion_direct(struct motion_walk *w, unsigned quadrants);
-/* w->slice becomes slice `index` of the picture. */
-static inline void motion_enter_slice(struct motion_walk *w, uint32_t index)
-{
-    w->slice_index = index;
-    w->slice = &w->pic->slices[index];
-    w->lists = w->slice->hdr.type == H264_B ? 2 : 1;
-    if (w->slice->hdr.type == H264_B)
-        h264_motion_direct_begin(w);
-}
-
-/* Of a B slice with spatial direct prediction: the map of its colocated picture, NULL where no
- * block counts as standing still. */
+/* A B slice with spatial direct prediction: the map of its colocated picture. NULL: no colZeroFlag
+ * is 1. */
 const uint16_t *h264_colocated_map(const struct h264_slice *slice);
 
 /* Motion of one colocated block: list 0 where it is used, else list 1. */

@@ -261,7 +261,7 @@ const uint16_t *h264_colocated_map(const struct h264_slice *slice)
                : NULL;
 }
 
-void h264_motion_direct_begin(struct motion_walk *w)
+static void direct_begin(struct motion_walk *w)
 {
     h264_colocated_begin(w);
     w->direct.col_short_term = is_short_term(w->slice, 1, 0);
@@ -269,6 +269,15 @@ void h264_motion_direct_begin(struct motion_walk *w)
     w->direct.map_slice = REC_NO_SLICE;
     if (!w->slice->hdr.direct_spatial_mv_pred_flag)
         temporal_scales(w);
+}
+
+void h264_motion_enter_slice(struct motion_walk *w, uint32_t index)
+{
+    w->slice_index = index;
+    w->slice = &w->pic->slices[index];
+    w->lists = w->slice->hdr.type == H264_B ? 2 : 1;
+    if (w->slice->hdr.type == H264_B)
+        direct_begin(w);
 }
 
 /* The colocated picture's motion was written long ago and is in no cache: ask for that of a

@@ -176,7 +176,7 @@ static void walk_picture(struct motion_walk *w)
         /* else concealed or followed: complete already */
         if (slice < pic->slice_count && w->mb >= pic->slices[slice].motion_mb) {
             if (slice != w->slice_index)
-                motion_enter_slice(w, slice);
+                h264_motion_enter_slice(w, slice);
             find_neighbours(w);
             frame_derive(w);
         }
@@ -245,7 +245,7 @@ bool h264_slice_follow(struct h264_slice *slice, uint32_t *from, uint32_t *to)
     if (end <= slice->motion_mb)
         return !(ready & H264_SLICE_ENDED);
     w.mb_x = w.mb % pic->mb_width;
-    motion_enter_slice(&w, slice->index);
+    h264_motion_enter_slice(&w, slice->index);
     for (; w.mb < end; w.mb++) {
         w.cur = &pic->arrays.motion[w.mb];
         find_neighbours_from(&w, slice->hdr.first_mb);

@@ -233,7 +233,7 @@ static void mbaff_visit(struct motion_walk *w, uint32_t row)
     if (mb->slice >= w->pic->slice_count) /* concealed: complete already */
         return;
     if (mb->slice != w->slice_index)
-        motion_enter_slice(w, mb->slice);
+        h264_motion_enter_slice(w, mb->slice);
     w->kind = !(mb->flags & REC_MB_FIELD) ? MOTION_PLAIN
               : row & 1                   ? MOTION_BOTTOM_FIELD
                                           : MOTION_TOP_FIELD;
