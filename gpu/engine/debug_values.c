@@ -26,7 +26,7 @@ struct gpu_debug {
     struct gpu_buffer values, copy;
     VkDescriptorPool pool;
     VkDescriptorSet set;
-    bool reading;
+    atomic_bool reading; /* a thread prints; values of other submissions wait */
 };
 
 enum { VALUES = 1, COPY = 2 }; /* resources */
@@ -63,19 +63,10 @@ static void print_value(const struct gpu *g, const uint32_t v[8])
             text);
 }
 
-/* Wait for the submission and log the values that its shaders wrote. */
-static void print_values(struct gpu_queue *q, uint64_t value)
+static void print_copy(const struct gpu *g)
 {
-    struct gpu *g = q->g;
-    struct gpu_debug *d = g->debug;
+    const struct gpu_debug *d = g->debug;
     uint32_t count, v[8];
-    if (!d || d->reading || gpu_queue_wait(q, value, UINT64_MAX) != 0)
-        return;
-    d->reading = true;
-    int err = gpu_run(g, record_copy, d);
-    d->reading = false;
-    if (err < 0)
-        return;
     memcpy(&count, d->copy.map, sizeof(count));
     uint32_t shown = count < DEBUG_CAPACITY ? count : DEBUG_CAPACITY;
     for (uint32_t i = 0; i < shown; i++) {
@@ -84,6 +75,19 @@ static void print_values(struct gpu_queue *q, uint64_t value)
     }
     if (count > shown)
         gpu_log(g, 1, "gpu-debug: %u more values found no room", count - shown);
+}
+
+/* Wait for the submission and log the values that its shaders wrote. The submission of the copy
+ * comes here too, and returns at once. */
+static void print_values(struct gpu_queue *q, uint64_t value)
+{
+    struct gpu *g = q->g;
+    struct gpu_debug *d = g->debug;
+    if (!d || atomic_exchange(&d->reading, true))
+        return;
+    if (gpu_queue_wait(q, value, UINT64_MAX) == 0 && gpu_run(g, record_copy, d) == GPU_OK)
+        print_copy(g);
+    atomic_store(&d->reading, false);
 }
 
 int gpu_debug_open(struct gpu *g, const struct gpu_debug_shaders *shaders)
