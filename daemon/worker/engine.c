@@ -7,11 +7,11 @@
  * and stops, all threads are joined, and the device is closed. Everything that may still be in
  * flight then is a conjunction, see engine_maybe_closed.
  */
-#include "daemon/worker/engine.h"
+#include "daemon/worker/engine/engine.h"
 
 #include "daemon/worker/camera/v4l2_stream.h"
 #include "daemon/worker/schedule/knobs.h"
-#include "daemon/worker/session_internal.h"
+#include "daemon/worker/engine/session_internal.h"
 #include "daemon/worker/steps/coders.h"
 #include "daemon/worker/steps/entropy_gpu.h"
 #include "daemon/worker/steps/reconstruct.h"

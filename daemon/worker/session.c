@@ -8,7 +8,7 @@
  * hold: the stream thread has ended, no picture lives, no output waits, pools and store are given
  * up by the device's thread, and all events have been called back.
  */
-#include "daemon/worker/session_internal.h"
+#include "daemon/worker/engine/session_internal.h"
 #include "daemon/worker/steps/store.h"
 
 #include <stdio.h>

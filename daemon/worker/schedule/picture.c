@@ -242,7 +242,7 @@ void picture_spoil(struct picture *p)
     p->outcome = OUTCOME_COPY;
 }
 
-void picture_trace(struct picture *p, enum pelton_trace_point point, int64_t now_ns)
+void picture_trace(struct picture *p, enum picture_trace point, int64_t now_ns)
 {
     p->owner->frame.trace[point] = now_ns;
 }

@@ -19,7 +19,6 @@
 #define PELTON_PICTURE_H
 
 #include "codec/h264.h"
-#include "proto/pelton.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -51,6 +50,16 @@ enum picture_can {
     CAN_ENTROPY_GPU = 1, /* the GPU may decode its slices */
     CAN_MOTION_GPU = 2,  /* the GPU may derive its motion */
     CAN_PER_SLICE = 4    /* a coder may derive motion slice by slice */
+};
+
+/* Points of time, the same as in enum pelton_trace_point. */
+enum picture_trace {
+    TRACE_PARSED,
+    TRACE_ENTROPY_BEGIN,
+    TRACE_ENTROPY_END,
+    TRACE_MOTION_BEGIN,
+    TRACE_MOTION_END,
+    PICTURE_TRACES
 };
 
 /* The edges, in the order of the table. */
@@ -91,13 +100,13 @@ struct picture_wait {
 
 /* Shared by the pictures of one frame: one picture, two fields, or the colour planes of these. */
 struct frame_state {
-    uint8_t pictures;                   /* how many there are, */
-    uint8_t submitted, done;            /* and how many are past that stage */
-    bool corrupt;                       /* as far as submitted */
-    bool filled;                        /* a single field stands for the other one's rows, too */
-    uint64_t batch;                     /* the last one that writes the slot */
-    int32_t poc[2];                     /* of the fields */
-    int64_t trace[PELTON_TRACE_POINTS]; /* ns, of the last picture that got there */
+    uint8_t pictures;              /* how many there are, */
+    uint8_t submitted, done;       /* and how many are past that stage */
+    bool corrupt;                  /* as far as submitted */
+    bool filled;                   /* a single field stands for the other one's rows, too */
+    uint64_t batch;                /* the last one that writes the slot */
+    int32_t poc[2];                /* of the fields */
+    int64_t trace[PICTURE_TRACES]; /* ns, of the last picture that got there */
 };
 
 struct picture_entropy {
@@ -158,7 +167,7 @@ void picture_move(struct picture *p, enum picture_edge_name edge);
 /* It cannot be reconstructed: it becomes a copy. At any stage before DONE. */
 void picture_spoil(struct picture *p);
 /* The picture reached that point now. */
-void picture_trace(struct picture *p, enum pelton_trace_point point, int64_t now_ns);
+void picture_trace(struct picture *p, enum picture_trace point, int64_t now_ns);
 /* Every picture of the frame is submitted. */
 bool frame_submitted(const struct picture *owner);
 /* The other field never came. Known once the frame is output. */

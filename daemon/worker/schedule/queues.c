@@ -79,7 +79,7 @@ static void picture_ready(struct schedule *s, struct picture *p, enum picture_ed
                           int64_t now_ns)
 {
     picture_move(p, edge);
-    picture_trace(p, PELTON_TRACE_MOTION_END, now_ns);
+    picture_trace(p, TRACE_MOTION_END, now_ns);
     queue_release(s, p);
 }
 
@@ -235,7 +235,7 @@ static bool take_motion(struct schedule *s, int64_t now_ns, struct coder_work *o
         return false;
     }
     picture_move(p, EDGE_MOTION_CPU);
-    picture_trace(p, PELTON_TRACE_MOTION_BEGIN, now_ns);
+    picture_trace(p, TRACE_MOTION_BEGIN, now_ns);
     *out = (struct coder_work){.task = p->entropy.by == BY_GPU ? TASK_IMPORT : TASK_MOTION,
                                .picture = p};
     return true;
@@ -311,7 +311,7 @@ void coder_take(struct schedule *s, uint64_t *random, int64_t now_ns, struct cod
         if (!p)
             return;
         if (p->entropy.slice_next == 0)
-            picture_trace(p, PELTON_TRACE_ENTROPY_BEGIN, now_ns);
+            picture_trace(p, TRACE_ENTROPY_BEGIN, now_ns);
         if (p->stage == PICTURE_QUEUED && p->window->abort) {
             queue_remove(s, p);
             picture_ready(s, p, EDGE_DROP_QUEUED, now_ns);
@@ -332,7 +332,7 @@ bool coder_slices_done(struct picture *p, uint32_t count)
 void coder_decoded(struct schedule *s, struct picture *p, bool intact,
                    const struct h264_picture *source, int64_t now_ns)
 {
-    picture_trace(p, PELTON_TRACE_ENTROPY_END, now_ns);
+    picture_trace(p, TRACE_ENTROPY_END, now_ns);
     if (p->window->abort) {
         picture_ready(s, p, EDGE_DROP_ENTROPY, now_ns);
         return;
@@ -371,7 +371,7 @@ void gpu_entropy_done(struct schedule *s, struct picture *p, uint32_t coeff_bloc
     p->motion.coeff_blocks = coeff_blocks;
     p->motion.by = p->motion.device_records ? BY_GPU : BY_CPU;
     picture_move(p, EDGE_DECODED_GPU);
-    picture_trace(p, PELTON_TRACE_ENTROPY_END, now_ns);
+    picture_trace(p, TRACE_ENTROPY_END, now_ns);
     if (!p->motion.waits)
         motion_queue(s, p);
 }
@@ -392,7 +392,7 @@ struct picture *gpu_motion_take(struct schedule *s, int64_t now_ns)
         return NULL;
     struct picture *p = heap_pop(&s->motion_gpu);
     picture_move(p, EDGE_MOTION_GPU);
-    picture_trace(p, PELTON_TRACE_MOTION_BEGIN, now_ns);
+    picture_trace(p, TRACE_MOTION_BEGIN, now_ns);
     return p;
 }
 

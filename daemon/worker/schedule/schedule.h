@@ -4,7 +4,7 @@
  *
  * It is data and rules only. It starts no thread, calls no device and reads no clock: callers pass
  * the time. It wakes nobody either. It notes in `wakes` who has work now, and the engine signals
- * them when it drops its lock (engine_lock.h).
+ * them when it drops its lock (engine/engine.h).
  *
  * Thread: any, with the engine's lock.
  */

@@ -319,7 +319,7 @@ uint32_t split_choose(struct schedule *s, const struct split_capacity *c, int64_
         uint64_t weight = out[i]->entropy.largest_slice;
         queue_remove(s, out[i]);
         picture_move(out[i], EDGE_TAKE_GPU);
-        picture_trace(out[i], PELTON_TRACE_ENTROPY_BEGIN, now_ns);
+        picture_trace(out[i], TRACE_ENTROPY_BEGIN, now_ns);
         split_keep(s, out[i], kept_bytes(out[i]));
         *largest = weight > *largest ? weight : *largest;
     }

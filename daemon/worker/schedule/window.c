@@ -160,7 +160,7 @@ void window_add(struct window *w, struct picture *p, const struct picture_facts 
     *w->tail = p;
     w->tail = &p->next;
     w->waiting = w->waiting ? w->waiting : p;
-    picture_trace(p, PELTON_TRACE_PARSED, now_ns);
+    picture_trace(p, TRACE_PARSED, now_ns);
     if (!p->entropy.slices_left) {
         picture_move(p, EDGE_EMPTY);
         wake_device(s);

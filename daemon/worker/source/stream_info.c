@@ -3,7 +3,7 @@
  * What a stream is: information for who opened or probed it, and why it is not supported.
  */
 #include "daemon/worker/source/stream_internal.h"
-#include "daemon/worker/feed/format.h"
+#include "daemon/worker/steps/format.h"
 #include "daemon/worker/feed/pixels.h"
 
 #include <stdio.h>

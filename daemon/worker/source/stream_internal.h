@@ -7,7 +7,7 @@
 #ifndef PELTON_DAEMON_STREAM_INTERNAL_H
 #define PELTON_DAEMON_STREAM_INTERNAL_H
 
-#include "daemon/worker/session_internal.h"
+#include "daemon/worker/engine/session_internal.h"
 #include "daemon/worker/source/stretch.h"
 #include "daemon/worker/source/second_view.h"
 #include "daemon/worker/source/side_data.h"

@@ -5,7 +5,7 @@
  * both.
  */
 #include "daemon/worker/source/stream_internal.h"
-#include "daemon/worker/feed/delivery.h"
+#include "daemon/worker/steps/delivery.h"
 #include "daemon/worker/source/field_order.h"
 #include "daemon/worker/steps/admit.h"
 

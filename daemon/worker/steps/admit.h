@@ -5,7 +5,7 @@
 #ifndef PELTON_ADMIT_H
 #define PELTON_ADMIT_H
 
-#include "daemon/worker/session_internal.h"
+#include "daemon/worker/engine/session_internal.h"
 
 /* Source thread, without the lock; takes the caller's reference on success. 0 or enum
  * pelton_error. */

@@ -10,7 +10,7 @@
 #include "daemon/worker/schedule/knobs.h"
 #include "daemon/worker/schedule/queues.h"
 #include "daemon/worker/schedule/split.h"
-#include "daemon/worker/session_internal.h"
+#include "daemon/worker/engine/session_internal.h"
 #include "daemon/worker/steps/admit.h"
 
 #include <pthread.h>

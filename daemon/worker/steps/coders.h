@@ -5,7 +5,7 @@
 #ifndef PELTON_CODERS_H
 #define PELTON_CODERS_H
 
-#include "daemon/worker/engine.h"
+#include "daemon/worker/engine/engine.h"
 
 /* Starts schedule.setting.coders threads. 0 or enum pelton_error; then some may have started. */
 int coders_start(struct engine *e);

@@ -5,7 +5,7 @@
  * The schedule says whose turn it is (batch_next_output). A full pool stops the session, or drops
  * the frame if the reader asked for that.
  */
-#include "daemon/worker/feed/format.h"
+#include "daemon/worker/steps/format.h"
 #include "daemon/worker/steps/reconstruct.h"
 
 #include <stdio.h>

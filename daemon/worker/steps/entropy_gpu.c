@@ -20,7 +20,7 @@
 #include "daemon/worker/memory/prefetch.h"
 #include "daemon/worker/schedule/queues.h"
 #include "daemon/worker/schedule/split.h"
-#include "daemon/worker/session_internal.h"
+#include "daemon/worker/engine/session_internal.h"
 #include "daemon/worker/steps/motion_gpu.h"
 #include "gpu/h264/gpu_entropy.h"
 

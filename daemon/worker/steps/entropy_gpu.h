@@ -5,7 +5,7 @@
 #ifndef PELTON_ENTROPY_GPU_H
 #define PELTON_ENTROPY_GPU_H
 
-#include "daemon/worker/engine.h"
+#include "daemon/worker/engine/engine.h"
 
 /* No thread if the setting or the device is against it. 0 or enum pelton_error. */
 int entropy_gpu_start(struct engine *e);

@@ -12,7 +12,7 @@
 #include "codec/abi/motion_abi.h"
 #include "daemon/worker/schedule/knobs.h"
 #include "daemon/worker/schedule/queues.h"
-#include "daemon/worker/session_internal.h"
+#include "daemon/worker/engine/session_internal.h"
 #include "gpu/h264/gpu_motion.h"
 
 #include <stdio.h>

@@ -15,7 +15,7 @@
 #ifndef PELTON_MOTION_GPU_H
 #define PELTON_MOTION_GPU_H
 
-#include "daemon/worker/engine.h"
+#include "daemon/worker/engine/engine.h"
 #include "daemon/worker/memory/device_memory.h"
 #include "gpu/h264/gpu_entropy.h"
 

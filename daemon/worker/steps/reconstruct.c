@@ -2,14 +2,14 @@
  *
  * The device's thread.
  *
- * It goes round: complete what has finished -> tend to the sessions (feed/announce.h) -> submit. It
+ * It goes round: complete what has finished -> tend to the sessions (announce.h) -> submit. It
  * sleeps when a round changed nothing, on the oldest batch in flight or until it is woken. The
  * failure mode is a lost device: every session fails, and all in flight counts as finished, so that
  * it can be taken down.
  */
 #include "daemon/worker/steps/reconstruct.h"
 
-#include "daemon/worker/feed/announce.h"
+#include "daemon/worker/steps/announce.h"
 
 #include <pthread.h>
 

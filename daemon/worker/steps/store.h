@@ -8,11 +8,11 @@
 #ifndef PELTON_STORE_H
 #define PELTON_STORE_H
 
-#include "daemon/worker/feed/delivery.h"
+#include "daemon/worker/steps/delivery.h"
 #include "daemon/worker/schedule/batch.h"
 #include "daemon/worker/schedule/knobs.h"
 #include "daemon/worker/schedule/slots.h"
-#include "daemon/worker/session_internal.h"
+#include "daemon/worker/engine/session_internal.h"
 
 /* A batch on the device: pictures and deliveries. */
 struct submission {

@@ -3,9 +3,9 @@
  * The engine's lock and the maker of arrays, if the system gives no mutex or condition: they fail
  * cleanly. And the signals that leave with the lock.
  */
-#include "daemon/worker/engine.h"
+#include "daemon/worker/engine/engine.h"
 #include "daemon/worker/memory/prefetch.h"
-#include "daemon/worker/session_internal.h"
+#include "daemon/worker/engine/session_internal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
  * What a picture's frames look like to readers: size, aspect, colour. A change of any of it begins
  * a new epoch.
  */
-#include "daemon/worker/feed/format.h"
+#include "daemon/worker/steps/format.h"
 
 #include "daemon/worker/feed/blur_rects.h"
 #include "daemon/worker/feed/pixels.h"

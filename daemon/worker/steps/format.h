@@ -5,7 +5,7 @@
 #ifndef PELTON_FORMAT_H
 #define PELTON_FORMAT_H
 
-#include "daemon/worker/session_internal.h"
+#include "daemon/worker/engine/session_internal.h"
 
 /* Of a picture with this SPS; source says who told. */
 struct pelton_colour format_colour(const struct session *s, const struct h264_sps *sps);

@@ -7,10 +7,10 @@
  * no memory for pictures or frames, and a format that cannot be made: they fail that session alone.
  * A lost device fails all.
  */
-#include "daemon/worker/feed/announce.h"
+#include "daemon/worker/steps/announce.h"
 
 #include "daemon/worker/feed/blur_rects.h"
-#include "daemon/worker/feed/format.h"
+#include "daemon/worker/steps/format.h"
 #include "daemon/worker/feed/pixels.h"
 #include "daemon/worker/steps/store.h"
 
@@ -18,6 +18,10 @@
 #include <stdlib.h>
 
 /* ---- announcing ---- */
+
+_Static_assert((int)TRACE_PARSED == (int)PELTON_TRACE_PARSED &&
+                   (int)TRACE_MOTION_END == (int)PELTON_TRACE_MOTION_END,
+               "the schedule's points are the first ones of the reader's");
 
 static void delivery_announce(struct session *s, struct delivery *to)
 {
@@ -27,7 +31,7 @@ static void delivery_announce(struct session *s, struct delivery *to)
     to->frame.epoch = pool->format.epoch;
     to->frame.dropped_decoder = s->dropped_decoder;
     const struct picture *owner = to->output.pic->holder.user;
-    for (unsigned i = PELTON_TRACE_PARSED; i <= PELTON_TRACE_MOTION_END; i++)
+    for (unsigned i = 0; i < PICTURE_TRACES; i++)
         to->frame.trace[i] = owner->frame.trace[i];
     if (owner->frame.corrupt) {
         to->frame.flags |= PELTON_FRAME_CORRUPT;

@@ -2,7 +2,7 @@
  *
  * How sessions fail: one alone, or all with the device. With the lock.
  */
-#include "daemon/worker/session_internal.h"
+#include "daemon/worker/engine/session_internal.h"
 
 #include <stdio.h>
 

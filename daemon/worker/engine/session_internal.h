@@ -7,7 +7,7 @@
 #ifndef PELTON_SESSION_INTERNAL_H
 #define PELTON_SESSION_INTERNAL_H
 
-#include "daemon/worker/engine.h"
+#include "daemon/worker/engine/engine.h"
 #include "daemon/worker/feed/subscription.h"
 #include "gpu/h264/recon.h"
 

@@ -5,8 +5,8 @@
  * The schedule notes who has work (struct wakes). Threads are signalled after the lock is dropped:
  * to wake a thread takes a while, and it would have to wait for the lock at once.
  */
-#include "daemon/worker/engine.h"
-#include "daemon/worker/session_internal.h"
+#include "daemon/worker/engine/engine.h"
+#include "daemon/worker/engine/session_internal.h"
 
 #define SIGNALS 64 /* coders that are signalled after the lock is dropped */
 

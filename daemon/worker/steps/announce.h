@@ -5,7 +5,7 @@
 #ifndef PELTON_ANNOUNCE_H
 #define PELTON_ANNOUNCE_H
 
-#include "daemon/worker/session_internal.h"
+#include "daemon/worker/engine/session_internal.h"
 
 /* All that a session has to have done for it in a round. True: something changed. Device's thread,
  * with the lock, dropped meanwhile. */
