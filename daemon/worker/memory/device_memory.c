@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Room in the device's memory, taken and given back in blocks of any size: the first gap that is
- * large enough. Which gaps there are is in lists beside it, as the host cannot write there; each
- * list has room for all gaps that the blocks can leave, so that giving back never fails. Pieces
- * stay until the end.
+ * Device memory in blocks of any size: a block takes the first gap that is large enough.
+ *
+ * The host cannot write into the gaps, so lists beside the memory hold them. Each list has room for
+ * all gaps that its blocks can leave, so giving back never fails. Pieces stay until the end.
  */
 #include "daemon/worker/memory/device_memory.h"
 
@@ -63,7 +63,7 @@ static void remove_gap(struct piece *p, uint32_t at)
     memmove(&p->gaps[at], &p->gaps[at + 1], (p->gap_count - at) * sizeof(p->gaps[0]));
 }
 
-static void *take(struct piece *p, uint64_t size)
+static void *piece_take(struct piece *p, uint64_t size)
 {
     for (uint32_t i = 0; i < p->gap_count; i++) {
         struct gap *gap = &p->gaps[i];
@@ -83,7 +83,7 @@ static void *take(struct piece *p, uint64_t size)
     return NULL;
 }
 
-static void give(struct piece *p, uint64_t at, uint64_t size)
+static void piece_give(struct piece *p, uint64_t at, uint64_t size)
 {
     uint32_t low = 0, high = p->gap_count; /* low: the first gap behind the block */
     while (low < high) {
@@ -110,12 +110,12 @@ static void give(struct piece *p, uint64_t at, uint64_t size)
     }
 }
 
-static void *take_any(struct resident *r, uint64_t size)
+static void *resident_take(struct resident *r, uint64_t size)
 {
     void *block = NULL;
     uv_mutex_lock(&r->lock);
     for (uint32_t i = 0; i < r->piece_count && !block; i++)
-        block = take(&r->pieces[i], size);
+        block = piece_take(&r->pieces[i], size);
     if (block) {
         r->used += size;
         r->most = r->used > r->most ? r->used : r->most;
@@ -125,7 +125,7 @@ static void *take_any(struct resident *r, uint64_t size)
 }
 
 /* The driver may take its time: with the lock `grows` alone. */
-static bool add_piece(struct resident *r)
+static bool resident_add_piece(struct resident *r)
 {
     struct piece p = {.size = r->piece_bytes};
     void *base = NULL;
@@ -149,18 +149,18 @@ static bool add_piece(struct resident *r)
     return made;
 }
 
-static void *get(void *ctx, size_t size)
+static void *resident_get(void *ctx, size_t size)
 {
     struct resident *r = ctx;
     if (!size || size > r->piece_bytes)
         return NULL;
-    void *block = take_any(r, round_up(size));
+    void *block = resident_take(r, round_up(size));
     if (block)
         return block;
     uv_mutex_lock(&r->grows);
-    block = take_any(r, round_up(size)); /* there may be a new piece by now */
-    if (!block && add_piece(r))
-        block = take_any(r, round_up(size));
+    block = resident_take(r, round_up(size)); /* there may be a new piece by now */
+    if (!block && resident_add_piece(r))
+        block = resident_take(r, round_up(size));
     uv_mutex_unlock(&r->grows);
     return block;
 }
@@ -176,12 +176,12 @@ bool resident_short(struct resident *r, uint64_t bytes)
 bool resident_provide(struct resident *r, uint64_t bytes)
 {
     uv_mutex_lock(&r->grows);
-    bool added = resident_short(r, bytes) && add_piece(r);
+    bool added = resident_short(r, bytes) && resident_add_piece(r);
     uv_mutex_unlock(&r->grows);
     return added;
 }
 
-static void put(void *ctx, void *memory, size_t size)
+static void resident_put(void *ctx, void *memory, size_t size)
 {
     struct resident *r = ctx;
     uv_mutex_lock(&r->lock);
@@ -189,7 +189,7 @@ static void put(void *ctx, void *memory, size_t size)
         struct piece *p = &r->pieces[i];
         uint64_t at = (uint64_t)((uintptr_t)memory - (uintptr_t)p->base);
         if (at < p->size) {
-            give(p, at, round_up(size));
+            piece_give(p, at, round_up(size));
             break;
         }
     }
@@ -202,7 +202,7 @@ struct resident *resident_create(struct gpu *gpu, uint64_t limit)
     struct resident *r = calloc(1, sizeof(*r));
     if (!r)
         return NULL;
-    r->allocator = (struct h264_allocator){get, put, r, NULL};
+    r->allocator = (struct h264_allocator){resident_get, resident_put, r, NULL};
     r->gpu = gpu;
     r->piece_bytes = limit / PIECES / ALIGN * ALIGN;
     if (uv_mutex_init(&r->lock)) {

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Memory of picture arrays: free lists by size class, so that a running stream neither calls malloc
- * nor takes page faults for the same few sizes again and again. Big blocks come from slabs, each an
- * arena that the GPU fetches records from without help of the CPU. What is cached is bounded: the
- * rest goes back to the heap, and a slab goes when nothing in it is in use. An account counts what
- * one session holds.
+ * Memory of picture arrays: free lists by size class.
+ *
+ * A running stream needs the same few sizes again and again, and neither calls malloc nor takes
+ * page faults for them. Big blocks come from slabs. A slab is an arena: the GPU fetches records
+ * from it without help of the CPU. The bytes that are cached are bounded. The rest goes back to the
+ * heap, and a slab goes when nothing in it is in use. An account counts the bytes of one session.
  */
 #include "daemon/worker/memory/host_memory.h"
-
-#include "proto/pelton.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +46,7 @@ int memory_init(struct memory *m, uint64_t cache_limit)
 {
     memset(m, 0, sizeof(*m));
     m->limit = cache_limit;
-    return uv_mutex_init(&m->lock) == 0 ? 0 : PELTON_ERR_NOMEM;
+    return uv_mutex_init(&m->lock) == 0 ? 0 : -1;
 }
 
 static void slab_link(struct memory *m, struct slab *slab)
@@ -236,7 +235,7 @@ static void memory_put(struct memory *m, void *block, size_t size, bool arena, s
         free(block);
 }
 
-static void *get(struct account *a, size_t size, bool arena)
+static void *account_take(struct account *a, size_t size, bool arena)
 {
     size_t rounded;
     void *block = memory_get(a->memory, size, arena, &rounded);
@@ -247,7 +246,7 @@ static void *get(struct account *a, size_t size, bool arena)
     return block;
 }
 
-static void put(struct account *a, void *block, size_t size, bool arena)
+static void account_give(struct account *a, void *block, size_t size, bool arena)
 {
     size_t rounded;
     if (!block)
@@ -259,24 +258,24 @@ static void put(struct account *a, void *block, size_t size, bool arena)
 
 static void *account_get(void *ctx, size_t size)
 {
-    return get(ctx, size, true);
+    return account_take(ctx, size, true);
 }
 
 static void account_put(void *ctx, void *block, size_t size)
 {
-    put(ctx, block, size, true);
+    account_give(ctx, block, size, true);
 }
 
 /* Bytes of access units are of any size: a slab for each new class would be made and pinned while a
  * live stream waits for it. */
 static void *account_get_bytes(void *ctx, size_t size)
 {
-    return get(ctx, size, false);
+    return account_take(ctx, size, false);
 }
 
 static void account_put_bytes(void *ctx, void *block, size_t size)
 {
-    put(ctx, block, size, false);
+    account_give(ctx, block, size, false);
 }
 
 struct account *account_create(struct memory *m)

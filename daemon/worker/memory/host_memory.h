@@ -31,7 +31,7 @@ struct account {
     atomic_uint_fast64_t used;
     atomic_uint refs;
 };
-/* enum pelton_error */
+/* 0, or -1: no memory. */
 int memory_init(struct memory *m, uint64_t cache_limit);
 void memory_free(struct memory *m);
 /* How many of `count` blocks of that size are missing, if they come from slabs. */

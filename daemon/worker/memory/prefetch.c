@@ -23,34 +23,35 @@ struct array_maker {
 };
 
 /* The small ones first, as they are made sooner. */
-static void sizes_of(size_t mb_count, size_t sizes[ARRAYS])
+static void array_sizes(size_t mb_count, size_t sizes[ARRAYS])
 {
     sizes[0] = mb_count * sizeof(struct h264_mb_syntax);
     sizes[1] = mb_count * sizeof(struct rec_mb);
     sizes[2] = mb_count * sizeof(struct rec_motion);
 }
 
-static bool missing(struct memory *m, size_t mb_count, uint32_t count)
+static bool arrays_missing(struct memory *m, size_t mb_count, uint32_t count)
 {
     size_t sizes[ARRAYS];
-    sizes_of(mb_count, sizes);
+    array_sizes(mb_count, sizes);
     return memory_missing(m, sizes[0], count) || memory_missing(m, sizes[1], count) ||
            memory_missing(m, sizes[2], count);
 }
 
 /* A piece of the device's memory or a slab, if any is short and can be made. */
-static bool make(struct array_maker *a, size_t mb_count, uint32_t count, uint64_t coeff_bytes)
+static bool arrays_make(struct array_maker *a, size_t mb_count, uint32_t count,
+                        uint64_t coeff_bytes)
 {
     struct memory *m = a->memory;
     size_t sizes[ARRAYS];
     if (a->resident && resident_provide(a->resident, coeff_bytes))
         return true;
-    sizes_of(mb_count, sizes);
+    array_sizes(mb_count, sizes);
     return memory_provide(m, sizes[0], count) || memory_provide(m, sizes[1], count) ||
            memory_provide(m, sizes[2], count);
 }
 
-static void maker_main(void *arg)
+static void array_maker_main(void *arg)
 {
     struct array_maker *a = arg;
     pthread_setname_np(pthread_self(), "pelton-arrays");
@@ -63,8 +64,8 @@ static void maker_main(void *arg)
             continue;
         }
         uv_mutex_unlock(&a->lock);
-        bool made = make(a, mb_count, count, coeff_bytes),
-             short_of = missing(a->memory, mb_count, count);
+        bool made = arrays_make(a, mb_count, count, coeff_bytes),
+             short_of = arrays_missing(a->memory, mb_count, count);
         uv_mutex_lock(&a->lock);
         if (!made && short_of)
             a->refused = mb_count;
@@ -85,7 +86,7 @@ struct array_maker *array_maker_start(struct memory *m, struct resident *residen
         goto no_lock;
     if (uv_cond_init(&a->wish))
         goto no_cond;
-    if (uv_thread_create(&a->thread, maker_main, a) == 0)
+    if (uv_thread_create(&a->thread, array_maker_main, a) == 0)
         return a;
     uv_cond_destroy(&a->wish);
 no_cond:
@@ -100,7 +101,7 @@ bool array_maker_ready(struct array_maker *a, uint32_t mb_count, uint32_t count,
 {
     if (!a)
         return true;
-    bool ready = !missing(a->memory, mb_count, count),
+    bool ready = !arrays_missing(a->memory, mb_count, count),
          room = !a->resident || !resident_short(a->resident, coeff_bytes);
     uv_mutex_lock(&a->lock);
     if (!ready && a->refused == mb_count && !a->count)
