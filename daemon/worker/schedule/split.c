@@ -213,13 +213,13 @@ static uint32_t choose_all(struct schedule *s, struct split_capacity room, struc
 }
 
 /* Candidates for one batch. */
-struct candidates {
+struct split_candidates {
     struct picture *pictures[SPLIT_CANDIDATES * SPLIT_PICTURES];
     uint32_t count;
 };
 
 /* Those that the GPU will have finished when their turn comes, the soonest needed first. */
-static void find_first(struct schedule *s, struct candidates *c, uint32_t most)
+static void find_first(struct schedule *s, struct split_candidates *c, uint32_t most)
 {
     double cpu = cpu_seconds_a_byte(s), margin = split_margin(&s->split);
     double gpu = margin * seconds_a_byte(&s->split.gpu_rate, SPLIT_GPU_SECONDS);
@@ -245,7 +245,7 @@ static int compare_sizes(const void *a, const void *b)
 }
 
 /* A batch takes as long as its largest slice. So the candidates of most similar sizes are best. */
-static uint32_t most_alike(struct candidates *c, uint32_t most)
+static uint32_t most_alike(struct split_candidates *c, uint32_t most)
 {
     double best = 0, sum = 0;
     uint32_t from = 0;
@@ -268,7 +268,7 @@ static uint32_t most_alike(struct candidates *c, uint32_t most)
 static uint32_t choose_some(struct schedule *s, struct split_capacity room, int64_t now_ns,
                             struct picture **out)
 {
-    struct candidates c;
+    struct split_candidates c;
     struct picture *first = s->entropy.first;
     uint64_t left = memory_left(s);
     if (!first)
