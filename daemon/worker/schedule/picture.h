@@ -143,6 +143,7 @@ struct picture_slot {
     uint64_t batch;      /* serial of the batch that holds it; 0: none */
 };
 
+/* Walks over long windows and queues look at the first fields only. */
 struct picture {
     enum picture_stage stage;
     enum picture_outcome outcome;
@@ -154,10 +155,10 @@ struct picture {
     struct window *window;
     struct h264_picture *pic; /* the window's reference, until the picture is retired */
     struct picture *owner;    /* first picture of its frame, which has the slot; maybe itself */
-    struct frame_state frame; /* the owner's */
     struct picture_entropy entropy;
-    struct picture_motion motion;
     struct picture_slot slot;
+    struct frame_state frame; /* the owner's */
+    struct picture_motion motion;
 };
 
 /* The condition for an edge holds. */
