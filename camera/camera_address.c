@@ -62,25 +62,24 @@ static bool unescape(const char **text, const char *until, char *out, size_t siz
 
 static void set_defaults(struct camera_params *p)
 {
-    *p = (struct camera_params){.fps = 30,
-                                .order = ISP_RGGB,
-                                .depth = 12,
-                                .packing = ISP_MIPI,
-                                .realtime = true,
-                                .scene_frames = 8,
-                                .electrons = 10000,
-                                .noise = 0.001,
-                                .light_steps = 1,
-                                .light = {1},
-                                .seed = 1,
-                                .ae_enable = true,
-                                .exposure_us = 10000,
-                                .analogue_gain = 1,
-                                .red_gain = 1,
-                                .blue_gain = 1,
-                                .demosaic = ISP_MALVAR,
-                                .tone = ISP_TONE_SRGB};
-    ae_defaults(&p->ae);
+    *p = (struct camera_params){
+        .fps = 30,
+        .order = ISP_RGGB,
+        .depth = 12,
+        .packing = ISP_MIPI,
+        .realtime = true,
+        .sim = {.scene_frames = 8,
+                .electrons = 10000,
+                .noise = 0.001,
+                .light_steps = 1,
+                .light = {1},
+                .seed = 1},
+        .exposure = {.ae_enable = true, .time_us = 10000, .analogue_gain = 1},
+        .red_gain = 1,
+        .blue_gain = 1,
+        .demosaic = ISP_MALVAR,
+        .tone = ISP_TONE_SRGB};
+    ae_defaults(&p->exposure.ae);
 }
 
 static bool inside(const struct isp_rect *r, const struct camera_params *p)
@@ -101,9 +100,9 @@ static const char *check_picture(const struct camera_params *p)
             return "black is not less than white";
     if (!inside(&p->region, p))
         return "region lies outside the sensor's size";
-    if (!inside(&p->meter_region, p))
+    if (!inside(&p->exposure.meter_region, p))
         return "ae.region lies outside the sensor's size";
-    if (p->metering == CAMERA_METER_REGION && !p->meter_region.width)
+    if (p->exposure.metering == CAMERA_METER_REGION && !p->exposure.meter_region.width)
         return "ae.metering=region without ae.region";
     if (p->tone == ISP_TONE_TABLE && !p->tone_table[0])
         return "tone=table without tone_table";
@@ -113,7 +112,7 @@ static const char *check_picture(const struct camera_params *p)
 /* What single keys cannot know. */
 static int check_whole(struct camera_params *p, char why[CAMERA_WHY])
 {
-    const char *text = ae_check(&p->ae);
+    const char *text = ae_check(&p->exposure.ae);
     text = text ? text : check_picture(p);
     if (!p->path[0])
         text = "the address names no file or device";
@@ -126,7 +125,8 @@ static int check_whole(struct camera_params *p, char why[CAMERA_WHY])
         text = "format: files hold raw samples, YUYV, UYVY, NV12 or NV21";
     else if (p->width % 2 || p->height % 2)
         text = "the sensor's size is odd";
-    else if (p->rectify && p->lens.model == ISP_LENS_NONE && !p->calibration[0])
+    else if (p->optics.rectify && p->optics.lens.model == ISP_LENS_NONE &&
+             !p->optics.calibration[0])
         text = "rectify without lens or calibration";
     if (text)
         snprintf(why, CAMERA_WHY, "%s", text);

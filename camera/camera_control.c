@@ -46,17 +46,17 @@ static void control_set_manual(struct camera_control *c, const struct ae_exposur
 void camera_control_start(struct camera_control *c, const struct camera_params *p)
 {
     double frame_us = 1e6 / p->fps;
-    const struct ae_exposure first = {p->exposure_us, p->analogue_gain, 1};
-    *c = (struct camera_control){.settings = p, .limits = p->ae};
+    const struct ae_exposure first = {p->exposure.time_us, p->exposure.analogue_gain, 1};
+    *c = (struct camera_control){.settings = p, .limits = p->exposure.ae};
     if (c->limits.time_max > frame_us)
         c->limits.time_max = frame_us > c->limits.time_min ? frame_us : c->limits.time_min;
     control_set_manual(c, &first);
-    c->time_manual = c->gain_manual = !p->ae_enable;
+    c->time_manual = c->gain_manual = !p->exposure.ae_enable;
     ae_init(&c->ae, &c->limits, &first);
     control_apply(c);
     c->awb = p->awb;
-    c->metering = p->metering;
-    c->meter_region = p->meter_region;
+    c->metering = p->exposure.metering;
+    c->meter_region = p->exposure.meter_region;
     c->red_gain = p->red_gain;
     c->blue_gain = p->blue_gain;
     c->crop = p->region;

@@ -17,21 +17,22 @@ int camera_calibrate(struct camera_params *p, struct pelton_failure *failure)
 {
     struct calibration calibration;
     char why[CALIBRATION_WHY] = "";
-    if (!p->calibration[0])
+    if (!p->optics.calibration[0])
         return 0;
-    int err = calibration_load(p->calibration, 0, &calibration, why);
+    int err = calibration_load(p->optics.calibration, 0, &calibration, why);
     if (!err)
         err = calibration_scale(&calibration, p->width, p->height, why);
     if (err) {
         *failure = (struct pelton_failure){
             .code = err == CALIBRATION_ERR_UNSUPPORTED ? PELTON_ERR_UNSUPPORTED : PELTON_ERR_INPUT};
-        snprintf(failure->cause, sizeof(failure->cause), "%.100s: %.150s", p->calibration, why);
+        snprintf(failure->cause, sizeof(failure->cause), "%.100s: %.150s", p->optics.calibration,
+                 why);
         snprintf(failure->hint, sizeof(failure->hint),
                  "pelton calib check says what the file holds");
         return failure->code;
     }
-    p->lens = calibration.lens;
-    p->calibration[0] = 0;
+    p->optics.lens = calibration.lens;
+    p->optics.calibration[0] = 0;
     return 0;
 }
 

@@ -45,7 +45,7 @@ void camera_isp_params(const struct camera_control *c, const struct camera_tone 
                                .depth = p->depth,
                                .demosaic = (enum isp_demosaic)p->demosaic,
                                .denoise = (float)p->denoise,
-                               .interpolation = (enum isp_interpolation)p->interpolation,
+                               .interpolation = (enum isp_interpolation)p->optics.interpolation,
                                .tone = (enum isp_tone)p->tone,
                                .format = format,
                                .white = (uint16_t)p->white,
@@ -67,8 +67,9 @@ void camera_isp_params(const struct camera_control *c, const struct camera_tone 
         memset(out->black, 0, sizeof(out->black));
         memset(out->colour, 0, sizeof(out->colour));
     }
-    if (p->rectify && isp_lens_new_camera(&p->lens, p->width, p->height, p->alpha, &out->camera))
-        out->lens = p->lens;
+    if (p->optics.rectify &&
+        isp_lens_new_camera(&p->optics.lens, p->width, p->height, p->optics.alpha, &out->camera))
+        out->lens = p->optics.lens;
 }
 
 void camera_colour(const struct camera_params *p, enum isp_format format, struct pelton_colour *out)

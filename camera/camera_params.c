@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Camera settings: see params.h. Each row of the table is a key, its kind, its range and where it
- * is stored.
+ * The table of camera settings. See camera_params.h. A row is a key, its kind, its range and its
+ * place.
  */
 #include "camera/camera_params.h"
 
@@ -69,44 +69,47 @@ static const struct row {
      "V4L2: a device that is absent at the start is waited for; named sources always are"},
     {"loop", FLAG, AT(loop), 0, 0, NULL, "raw files: from the start again"},
     {"frames", BIG, AT(frames), 0, 1e15, NULL, "end after so many"},
-    {"scene_frames", COUNT, AT(scene_frames), 1, 32, NULL,
+    {"scene_frames", COUNT, AT(sim.scene_frames), 1, 32, NULL,
      "simulated: frames of the clip, played to and fro"},
-    {"electrons", NUMBER, AT(electrons), 0, 1e7, NULL,
+    {"electrons", NUMBER, AT(sim.electrons), 0, 1e7, NULL,
      "simulated: full well, sets the photon noise; 0 none"},
-    {"noise", NUMBER, AT(noise), 0, 0.5, NULL, "simulated: read noise, share of the full scale"},
-    {"mains_hz", NUMBER, AT(mains_hz), 0, 1000, NULL,
+    {"noise", NUMBER, AT(sim.noise), 0, 0.5, NULL,
+     "simulated: read noise, share of the full scale"},
+    {"mains_hz", NUMBER, AT(sim.mains_hz), 0, 1000, NULL,
      "simulated: mains frequency of the scene's lamps"},
-    {"mains_depth", NUMBER, AT(mains_depth), 0, 1, NULL, "simulated: how much the lamps flicker"},
+    {"mains_depth", NUMBER, AT(sim.mains_depth), 0, 1, NULL,
+     "simulated: how much the lamps flicker"},
     {"light", LIGHT, 0, 0, 0, NULL, "simulated: FACTOR@FRAME, several with commas"},
-    {"seed", BIG, AT(seed), 0, 1.8e19, NULL, "simulated: of the noise"},
-    {"lost_at", BIG, AT(lost_at), 0, 1e15, NULL,
+    {"seed", BIG, AT(sim.seed), 0, 1.8e19, NULL, "simulated: of the noise"},
+    {"lost_at", BIG, AT(sim.lost_at), 0, 1e15, NULL,
      "simulated: unplugged for two seconds after so many frames"},
     {"lens", LENS, 0, 0, 0, NULL,
      "brown:fx,fy,cx,cy,k1,k2,p1,p2,k3,k4,k5,k6 or fisheye:fx,fy,cx,cy,k1,k2,k3,k4"},
-    {"calibration", PATH, AT(calibration), 0, 0, NULL,
+    {"calibration", PATH, AT(optics.calibration), 0, 0, NULL,
      "file of ROS, OpenCV or Kalibr that says the lens"},
-    {"rectify", FLAG, AT(rectify), 0, 0, NULL, "straighten the lens"},
-    {"rectify.alpha", NUMBER, AT(alpha), 0, 1, NULL,
+    {"rectify", FLAG, AT(optics.rectify), 0, 0, NULL, "straighten the lens"},
+    {"rectify.alpha", NUMBER, AT(optics.alpha), 0, 1, NULL,
      "0: no black borders, 1: all that the sensor saw"},
-    {"rectify.interpolation", WORD, AT(interpolation), 0, 0, interpolations, "bilinear or bicubic"},
-    {"ae.enable", FLAG, AT(ae_enable), 0, 0, NULL, "exposure control"},
-    {"ae.target", NUMBER, AT(ae.target), 0.001, 0.9, NULL, "mean of linear luminance"},
-    {"ae.ev", NUMBER, AT(ae.ev), -8, 8, NULL, "stops above the target"},
-    {"ae.dead_band", NUMBER, AT(ae.dead_band), 0.001, 1, NULL, "stops"},
-    {"ae.leave_band", NUMBER, AT(ae.leave_band), 0.001, 4, NULL, "stops"},
-    {"ae.slew", NUMBER, AT(ae.slew), 0.05, 16, NULL, "stops a frame"},
-    {"ae.flicker", MAINS, AT(ae.flicker_us), 0, 0, NULL, "50Hz, 60Hz or off"},
-    {"ae.exposure_min", TIME_US, AT(ae.time_min), 1, 1e8, NULL, "as 100us or 20ms"},
-    {"ae.exposure_max", TIME_US, AT(ae.time_max), 1, 1e8, NULL, "the same"},
-    {"ae.gain_min", NUMBER, AT(ae.analogue_min), 1, 1000, NULL, "analogue"},
-    {"ae.gain_max", NUMBER, AT(ae.analogue_max), 1, 1000, NULL, "analogue"},
-    {"ae.digital_max", NUMBER, AT(ae.digital_max), 1, 64, NULL, "digital gain"},
-    {"ae.metering", WORD, AT(metering), 0, 0, meterings,
+    {"rectify.interpolation", WORD, AT(optics.interpolation), 0, 0, interpolations,
+     "bilinear or bicubic"},
+    {"ae.enable", FLAG, AT(exposure.ae_enable), 0, 0, NULL, "exposure control"},
+    {"ae.target", NUMBER, AT(exposure.ae.target), 0.001, 0.9, NULL, "mean of linear luminance"},
+    {"ae.ev", NUMBER, AT(exposure.ae.ev), -8, 8, NULL, "stops above the target"},
+    {"ae.dead_band", NUMBER, AT(exposure.ae.dead_band), 0.001, 1, NULL, "stops"},
+    {"ae.leave_band", NUMBER, AT(exposure.ae.leave_band), 0.001, 4, NULL, "stops"},
+    {"ae.slew", NUMBER, AT(exposure.ae.slew), 0.05, 16, NULL, "stops a frame"},
+    {"ae.flicker", MAINS, AT(exposure.ae.flicker_us), 0, 0, NULL, "50Hz, 60Hz or off"},
+    {"ae.exposure_min", TIME_US, AT(exposure.ae.time_min), 1, 1e8, NULL, "as 100us or 20ms"},
+    {"ae.exposure_max", TIME_US, AT(exposure.ae.time_max), 1, 1e8, NULL, "the same"},
+    {"ae.gain_min", NUMBER, AT(exposure.ae.analogue_min), 1, 1000, NULL, "analogue"},
+    {"ae.gain_max", NUMBER, AT(exposure.ae.analogue_max), 1, 1000, NULL, "analogue"},
+    {"ae.digital_max", NUMBER, AT(exposure.ae.digital_max), 1, 64, NULL, "digital gain"},
+    {"ae.metering", WORD, AT(exposure.metering), 0, 0, meterings,
      "matrix, centre, spot (the middle ninth) or region"},
-    {"ae.region", RECT, AT(meter_region), 1, 8192, NULL,
+    {"ae.region", RECT, AT(exposure.meter_region), 1, 8192, NULL,
      "x,y,w,h in the sensor's samples, sizes from 1 to 8192: what ae.metering=region looks at"},
-    {"exposure", TIME_US, AT(exposure_us), 1, 1e8, NULL, "at the start"},
-    {"gain", NUMBER, AT(analogue_gain), 1, 1000, NULL, "analogue, at the start"},
+    {"exposure", TIME_US, AT(exposure.time_us), 1, 1e8, NULL, "at the start"},
+    {"gain", NUMBER, AT(exposure.analogue_gain), 1, 1000, NULL, "analogue, at the start"},
     {"awb", FLAG, AT(awb), 0, 0, NULL, "white balance of the grey world"},
     {"red_gain", NUMBER, AT(red_gain), 0.01, 64, NULL, "without awb"},
     {"blue_gain", NUMBER, AT(blue_gain), 0.01, 64, NULL, "without awb"},
@@ -385,10 +388,10 @@ static bool parse_light(const char *text, struct camera_params *p)
         text = end + 1;
     }
     for (uint32_t i = 0; i < n; i++) {
-        p->light[i] = light[i];
-        p->light_from[i] = (uint64_t)from[i];
+        p->sim.light[i] = light[i];
+        p->sim.light_from[i] = (uint64_t)from[i];
     }
-    p->light_steps = n;
+    p->sim.light_steps = n;
     return true;
 }
 
@@ -399,7 +402,7 @@ static bool parse_lens(const char *text, struct camera_params *p)
     const char *colon = strchr(text, ':');
     uint32_t most, n = 0;
     if (!strcasecmp(text, "none")) {
-        p->lens = lens;
+        p->optics.lens = lens;
         return true;
     }
     if (!strncasecmp(text, "brown:", 6)) {
@@ -423,7 +426,7 @@ static bool parse_lens(const char *text, struct camera_params *p)
         return false;
     lens.camera = (struct isp_pinhole){values[0], values[1], values[2], values[3]};
     memcpy(lens.coefficients, values + 4, sizeof(lens.coefficients));
-    p->lens = lens;
+    p->optics.lens = lens;
     return true;
 }
 
@@ -516,7 +519,7 @@ int camera_params_set(struct camera_params *params, const char *key, const char 
             snprintf(why, CAMERA_WHY, "%s=%.30s: expected %.150s", key, value, row->help);
         return -1;
     }
-    params->rectify |= !strcmp(key, "rectify.alpha");
-    params->ae_given |= !strcmp(key, "ae.enable");
+    params->optics.rectify |= !strcmp(key, "rectify.alpha");
+    params->exposure.ae_given |= !strcmp(key, "ae.enable");
     return 0;
 }

@@ -39,6 +39,39 @@ enum camera_metering {
     CAMERA_METER_REGION
 };
 
+/* The simulated sensor. */
+struct camera_sim {
+    uint32_t scene_frames;        /* of the clip, played to and fro */
+    double electrons;             /* a full well, which sets the photon noise; 0: none */
+    double noise;                 /* read noise, share of the full scale */
+    double mains_hz, mains_depth; /* the light's flicker: twice the frequency, share of the mean */
+    uint32_t light_steps;         /* the scene's light: light[i] from frame light_from[i] on */
+    double light[CAMERA_LIGHT_STEPS];
+    uint64_t light_from[CAMERA_LIGHT_STEPS];
+    uint64_t seed;
+    uint64_t lost_at; /* unplugged after so many frames, for two seconds; 0: never */
+};
+
+/* The lens: of the simulated sensor, and straightened where rectify is set. */
+struct camera_optics {
+    struct isp_lens lens;
+    char
+        calibration[CAMERA_PATH]; /* a file that says the lens, scaled to the frames; empty: none */
+    bool rectify;
+    double alpha;
+    uint32_t interpolation; /* enum isp_interpolation */
+};
+
+/* Exposure control, and exposure without it. */
+struct camera_exposure {
+    bool ae_enable;
+    bool ae_given; /* ae.enable was set */
+    struct ae_params ae;
+    double time_us, analogue_gain; /* at the start */
+    uint32_t metering;             /* enum camera_metering */
+    struct isp_rect meter_region;  /* of the sensor's samples; width 0: none */
+};
+
 struct camera_params {
     enum camera_kind kind;
     char path[CAMERA_PATH];
@@ -60,35 +93,15 @@ struct camera_params {
     bool loop;         /* bayer: from the start again */
     uint64_t frames;   /* ends after so many; 0: never */
 
-    /* the simulated sensor */
-    uint32_t scene_frames;        /* of the clip, played to and fro */
-    double electrons;             /* a full well, which sets the photon noise; 0: none */
-    double noise;                 /* read noise, share of the full scale */
-    double mains_hz, mains_depth; /* the light's flicker: twice the frequency, share of the mean */
-    uint32_t light_steps;         /* the scene's light: light[i] from frame light_from[i] on */
-    double light[CAMERA_LIGHT_STEPS];
-    uint64_t light_from[CAMERA_LIGHT_STEPS];
-    uint64_t seed;
-    uint64_t lost_at; /* unplugged after so many frames, for two seconds; 0: never */
+    struct camera_sim sim;
+    struct camera_optics optics;
+    struct camera_exposure exposure;
 
-    /* lens: of the simulated sensor, and straightened where rectify is set */
-    struct isp_lens lens;
-    /* a file that says the lens, scaled to the frames; empty: none */
-    char calibration[CAMERA_PATH];
-    bool rectify;
-    double alpha;
-    uint32_t interpolation; /* enum isp_interpolation */
-
-    /* exposure, white balance, development */
-    bool ae_enable, awb;
-    bool ae_given; /* ae.enable was set */
-    struct ae_params ae;
-    double exposure_us, analogue_gain; /* at the start */
-    uint32_t metering;                 /* enum camera_metering */
-    struct isp_rect meter_region;      /* of the sensor's samples; width 0: none */
-    double red_gain, blue_gain;        /* without awb */
-    double denoise;                    /* of luma, 0 none */
-    uint32_t demosaic, tone;           /* enum isp_demosaic, enum isp_tone */
+    /* white balance, development */
+    bool awb;
+    double red_gain, blue_gain; /* without awb */
+    double denoise;             /* of luma, 0 none */
+    uint32_t demosaic, tone;    /* enum isp_demosaic, enum isp_tone */
     /* a file, or values with commas between; empty: none. camera_tone_listed */
     char tone_table[CAMERA_PATH];
     double ccm[9];                  /* camera RGB to output RGB, row by row; all zero: none */

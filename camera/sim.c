@@ -60,8 +60,8 @@ static void fill_map(struct sim *sim)
             double *to = sim->map[(size_t)y * p->width + x];
             to[0] = x;
             to[1] = y;
-            if (p->lens.model != ISP_LENS_NONE &&
-                !isp_lens_undistort(&p->lens, &p->lens.camera, x, y, &to[0], &to[1]))
+            if (p->optics.lens.model != ISP_LENS_NONE &&
+                !isp_lens_undistort(&p->optics.lens, &p->optics.lens.camera, x, y, &to[0], &to[1]))
                 to[0] = -1;
         }
 }
@@ -77,7 +77,7 @@ struct sim *sim_create(const struct camera_params *params)
                                    .packing = params->packing,
                                    .depth = params->depth};
     sim->row_bytes = isp_row_bytes(&raw);
-    sim->random = params->seed * 0x9e3779b97f4a7c15u | 1;
+    sim->random = params->sim.seed * 0x9e3779b97f4a7c15u | 1;
     sim->map = calloc((size_t)params->width * params->height, sizeof(*sim->map));
     sim->deviates = calloc(DEVIATES + WIDEST, sizeof(*sim->deviates));
     sim->row = calloc(params->width, sizeof(*sim->row));
@@ -88,7 +88,8 @@ struct sim *sim_create(const struct camera_params *params)
     fill_deviates(sim);
     fill_map(sim);
     for (int i = 0; i <= SETTINGS; i++)
-        sim->queue[i] = (struct ae_exposure){params->exposure_us, params->analogue_gain, 1};
+        sim->queue[i] =
+            (struct ae_exposure){params->exposure.time_us, params->exposure.analogue_gain, 1};
     return sim;
 }
 
@@ -215,20 +216,20 @@ static const uint16_t *picture_of(const struct sim *sim, uint64_t frame)
 static double light_of(const struct camera_params *p, uint64_t frame)
 {
     double light = 1;
-    for (uint32_t i = 0; i < p->light_steps; i++)
-        if (frame >= p->light_from[i])
-            light = p->light[i];
+    for (uint32_t i = 0; i < p->sim.light_steps; i++)
+        if (frame >= p->sim.light_from[i])
+            light = p->sim.light[i];
     return light;
 }
 
 /* Mean of 1 + depth cos(w t) over the exposure of a row. */
 static double lamps(const struct camera_params *p, uint64_t frame, uint32_t y, double time_us)
 {
-    if (p->mains_hz <= 0 || p->mains_depth <= 0)
+    if (p->sim.mains_hz <= 0 || p->sim.mains_depth <= 0)
         return 1;
-    double w = 2 * M_PI * 2 * p->mains_hz * 1e-6,
+    double w = 2 * M_PI * 2 * p->sim.mains_hz * 1e-6,
            start = (double)frame * 1e6 / p->fps + (double)y * ROW_SKEW_US;
-    return 1 + p->mains_depth * (sin(w * (start + time_us)) - sin(w * start)) / (w * time_us);
+    return 1 + p->sim.mains_depth * (sin(w * (start + time_us)) - sin(w * start)) / (w * time_us);
 }
 
 static void pack_row(const struct camera_params *p, const uint16_t *in, uint8_t *out)
@@ -274,8 +275,8 @@ static void expose_row(struct sim *sim, uint32_t y, const uint16_t *scene, doubl
     const float most = (float)(p->white ? p->white : (1u << p->depth) - 1);
     const float even = (float)p->black[y % 2 * 2], odd = (float)p->black[y % 2 * 2 + 1];
     const float scale = (float)(factor / 65535),
-                shot = p->electrons > 0 ? (float)(gain / p->electrons) : 0,
-                read = (float)(p->noise * gain);
+                shot = p->sim.electrons > 0 ? (float)(gain / p->sim.electrons) : 0,
+                read = (float)(p->sim.noise * gain);
     const float *deviates = sim->deviates + (next_random(sim) >> 20) % DEVIATES;
     uint16_t *row = sim->row;
     for (uint32_t x = 0; x < p->width; x++) {

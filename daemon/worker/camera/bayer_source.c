@@ -118,7 +118,8 @@ static int read_bayer(void *source, uint8_t *raw, struct source_frame *out,
                     errno ? strerror(errno) : "the file has become shorter");
     s->next++;
     out->captured_ns = now_ns();
-    out->in_effect = (struct ae_exposure){s->params.exposure_us, s->params.analogue_gain, 1};
+    out->in_effect =
+        (struct ae_exposure){s->params.exposure.time_us, s->params.exposure.analogue_gain, 1};
     return SOURCE_OK;
 }
 

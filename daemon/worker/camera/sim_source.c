@@ -77,10 +77,10 @@ void *sim_source_create(struct camera *c)
     const struct pelton_open_params params = {.uri = c->params.path,
                                               .fd = -1,
                                               .pix_fmt = "yuv420p",
-                                              .depth = c->params.scene_frames,
+                                              .depth = c->params.sim.scene_frames,
                                               .start_us = -1,
                                               .duration_us = -1,
-                                              .max_frames = c->params.scene_frames};
+                                              .max_frames = c->params.sim.scene_frames};
     struct sim_source *s = calloc(1, sizeof(*s));
     if (!s)
         return NULL;
@@ -225,7 +225,7 @@ static int read_sim(void *source, uint8_t *raw, struct source_frame *out,
 {
     struct sim_source *s = source;
     struct ae_exposure asked;
-    if (s->params.lost_at && s->frames == s->params.lost_at) {
+    if (s->params.sim.lost_at && s->frames == s->params.sim.lost_at) {
         s->frames++;
         s->lost_until_ns = now_ns() + LOST_NS;
         return fail(s, failure, PELTON_ERR_INPUT, "the device is gone (unplugged?)");

@@ -69,9 +69,9 @@ static void open_time(int fd, struct v4l2_controls *c, struct camera_params *p)
     else
         return;
     c->time_id = q.id;
-    p->ae.time_step = c->time_unit;
-    narrow(&p->ae.time_min, &p->ae.time_max, fmax(1, fmax(1, q.minimum) * c->time_unit),
-           fmax(1, q.maximum) * c->time_unit);
+    p->exposure.ae.time_step = c->time_unit;
+    narrow(&p->exposure.ae.time_min, &p->exposure.ae.time_max,
+           fmax(1, fmax(1, q.minimum) * c->time_unit), fmax(1, q.maximum) * c->time_unit);
 }
 
 static void open_gain(int fd, struct v4l2_controls *c, struct camera_params *p)
@@ -83,8 +83,9 @@ static void open_gain(int fd, struct v4l2_controls *c, struct camera_params *p)
     c->gain_unit = q.minimum > 0 ? q.minimum : GAIN_STEPS;
     c->gain_base = q.minimum > 0 ? 0 : 1;
     double most = c->gain_base + q.maximum / c->gain_unit;
-    p->ae.analogue_step = 1 / c->gain_unit;
-    narrow(&p->ae.analogue_min, &p->ae.analogue_max, 1, fmin(1000, fmax(1, most)));
+    p->exposure.ae.analogue_step = 1 / c->gain_unit;
+    narrow(&p->exposure.ae.analogue_min, &p->exposure.ae.analogue_max, 1,
+           fmin(1000, fmax(1, most)));
 }
 
 void v4l2_controls_manual(int fd)
@@ -99,9 +100,9 @@ void v4l2_controls_open(int fd, struct v4l2_controls *c, struct camera_params *p
     open_time(fd, c, p);
     open_gain(fd, c, p);
     if (!c->time_id) /* the light is as it is */
-        p->ae.time_min = p->ae.time_max = p->exposure_us;
+        p->exposure.ae.time_min = p->exposure.ae.time_max = p->exposure.time_us;
     if (!c->gain_id)
-        p->ae.analogue_min = p->ae.analogue_max = 1;
+        p->exposure.ae.analogue_min = p->exposure.ae.analogue_max = 1;
 }
 
 static double gain_factor(const struct v4l2_controls *c)

@@ -242,8 +242,8 @@ static void take_colour(const struct v4l2_image *f, struct camera_params *p)
     p->full_range = range == V4L2_QUANTIZATION_FULL_RANGE || p->coding == CAMERA_MJPEG;
     if (p->coding == CAMERA_MJPEG)
         p->matrix = ISP_MATRIX_BT601; /* ITU-T T.871 */
-    if (!p->ae_given)
-        p->ae_enable = false; /* the camera has its own */
+    if (!p->exposure.ae_given)
+        p->exposure.ae_enable = false; /* the camera has its own */
 }
 
 static int set_format(struct v4l2_device *d, struct camera_params *p,

@@ -79,10 +79,10 @@ static int open_v4l2(void *source, struct camera_params *p, struct pelton_failur
     *p = s->params;
     s->direct = false;
     s->others = 0;
-    s->own = p->order == ISP_YUV && !p->ae_enable;
+    s->own = p->order == ISP_YUV && !p->exposure.ae_enable;
     s->first = (struct ae_exposure){0};
     if (!s->own)
-        take_control(s, &(struct ae_exposure){p->exposure_us, p->analogue_gain, 1});
+        take_control(s, &(struct ae_exposure){p->exposure.time_us, p->exposure.analogue_gain, 1});
     return 0;
 }
 
