@@ -9,7 +9,7 @@
 
 #define BATCH_BYTES (256ull << 20) /* of all sets, on a GPU: several times what its caches hold */
 
-struct transfer {
+struct kernel_transfer {
     VkBuffer from, to;
     VkBufferCopy *regions;
     uint32_t count;
@@ -17,7 +17,7 @@ struct transfer {
 
 static void record_transfer(struct gpu *g, VkCommandBuffer commands, void *ctx)
 {
-    const struct transfer *t = ctx;
+    const struct kernel_transfer *t = ctx;
     g->vk.vkCmdCopyBuffer(commands, t->from, t->to, t->count, t->regions);
 }
 
@@ -33,9 +33,9 @@ int kernel_download(struct kernel_bench *b, VkBuffer from, uint64_t at, uint64_t
     if (err < 0)
         return err;
     VkBufferCopy region = {at, 0, size};
-    err = gpu_run(
-        b->g, record_transfer,
-        &(struct transfer){.from = from, .to = b->staging.buffer, .regions = &region, .count = 1});
+    err = gpu_run(b->g, record_transfer,
+                  &(struct kernel_transfer){
+                      .from = from, .to = b->staging.buffer, .regions = &region, .count = 1});
     if (err == GPU_OK)
         *memory = b->staging.map;
     return err;
@@ -55,10 +55,10 @@ static int upload(struct kernel_bench *b, uint32_t binding, const uint8_t *memor
     for (uint32_t i = 0; i < b->sets; i++)
         regions[i] = (VkBufferCopy){0, i * b->stride[binding], size};
     err = gpu_run(b->g, record_transfer,
-                  &(struct transfer){.from = staging.buffer,
-                                     .to = b->buffers[binding].buffer,
-                                     .regions = regions,
-                                     .count = b->sets});
+                  &(struct kernel_transfer){.from = staging.buffer,
+                                            .to = b->buffers[binding].buffer,
+                                            .regions = regions,
+                                            .count = b->sets});
     gpu_buffer_free(b->g, &staging);
     return err;
 }

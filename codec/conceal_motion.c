@@ -17,7 +17,7 @@ struct candidate {
     uint32_t weight;
 };
 
-struct candidates {
+struct conceal_candidates {
     struct candidate items[CANDIDATES_MAX];
     unsigned count;
 };
@@ -138,7 +138,7 @@ bool h264_conceal_references(struct conceal *c)
 /* ---- candidates ---- */
 
 /* A vector to a reference at this distance; 0 counts as 1. */
-static void add_candidate(struct candidates *list, struct motion_mv mv, int64_t distance,
+static void add_candidate(struct conceal_candidates *list, struct motion_mv mv, int64_t distance,
                           uint32_t weight)
 {
     int64_t d = distance ? distance : 1;
@@ -165,8 +165,8 @@ static int64_t reference_distance(const struct h264_picture *pic, uint32_t mb, i
 }
 
 /* The vectors of one 4x4 block of a macroblock that was decoded, or concealed before. */
-static void add_block(const struct conceal *c, struct candidates *list, uint32_t mb, int block,
-                      uint32_t weight)
+static void add_block(const struct conceal *c, struct conceal_candidates *list, uint32_t mb,
+                      int block, uint32_t weight)
 {
     const struct rec_motion *m = &c->pic->arrays.motion[mb];
     int quadrant = (block >> 1 & 1) + (block >> 3) * 2;
@@ -183,8 +183,8 @@ static void add_block(const struct conceal *c, struct candidates *list, uint32_t
 
 /* Blocks at the border of neighbouring macroblock mb that is nearest to the quadrant; step: from
  * one block to the other. */
-static void add_neighbour(const struct conceal *c, struct candidates *list, uint32_t i, uint32_t mb,
-                          int block, int step, uint32_t weight)
+static void add_neighbour(const struct conceal *c, struct conceal_candidates *list, uint32_t i,
+                          uint32_t mb, int block, int step, uint32_t weight)
 {
     if (c->depth[mb] >= c->depth[i] ||
         ((c->pic->arrays.mbs[mb].flags ^ c->pic->arrays.mbs[i].flags) & REC_MB_FIELD))
@@ -196,7 +196,8 @@ static void add_neighbour(const struct conceal *c, struct candidates *list, uint
 
 /* Quadrant q (x, y of 0 and 1) of macroblock i: its own side of each neighbour weighs more than the
  * far one. */
-static void add_neighbours(const struct conceal *c, struct candidates *list, uint32_t i, int q)
+static void add_neighbours(const struct conceal *c, struct conceal_candidates *list, uint32_t i,
+                           int q)
 {
     uint32_t width = c->pic->mb_width, x = i % width;
     int qx = q & 1, qy = q >> 1;
@@ -211,7 +212,8 @@ static void add_neighbours(const struct conceal *c, struct candidates *list, uin
 }
 
 /* What moves at this place in the picture before goes on moving. */
-static void add_colocated(const struct conceal *c, struct candidates *list, uint32_t i, int q)
+static void add_colocated(const struct conceal *c, struct conceal_candidates *list, uint32_t i,
+                          int q)
 {
     const struct h264_picture *col = c->col;
     const struct rec_motion *m = col ? &col->arrays.motion[i] : NULL;
@@ -228,7 +230,7 @@ static void add_colocated(const struct conceal *c, struct candidates *list, uint
 
 /* ---- choice ---- */
 
-static uint64_t distance_to_all(const struct candidates *list, unsigned i)
+static uint64_t distance_to_all(const struct conceal_candidates *list, unsigned i)
 {
     uint64_t sum = 0;
     for (unsigned k = 0; k < list->count; k++) {
@@ -239,7 +241,7 @@ static uint64_t distance_to_all(const struct candidates *list, unsigned i)
     return sum;
 }
 
-static struct candidate vector_median(const struct candidates *list)
+static struct candidate vector_median(const struct conceal_candidates *list)
 {
     struct candidate best = {0, 0, 0};
     uint64_t least = UINT64_MAX;
@@ -265,7 +267,7 @@ void h264_conceal_motion(struct conceal *c, uint32_t mb)
     struct rec_motion *m = &c->pic->arrays.motion[mb];
     int field = c->pic->mbaff && (c->pic->arrays.mbs[mb].flags & REC_MB_FIELD) ? 1 : 0;
     for (int q = 0; q < 4; q++) {
-        struct candidates list = {.count = 0};
+        struct conceal_candidates list = {.count = 0};
         struct candidate best;
         add_neighbours(c, &list, mb, q);
         add_colocated(c, &list, mb, q);

@@ -7,12 +7,12 @@
 
 #include <string.h>
 
-struct shape {
+struct group_shape {
     uint32_t width, height, size; /* PicWidthInMbs, PicHeightInMapUnits, PicSizeInMapUnits */
 };
 
 /* 8.2.2.1 */
-static void interleaved(const struct shape *s, const struct h264_pps *pps, uint8_t *map)
+static void interleaved(const struct group_shape *s, const struct h264_pps *pps, uint8_t *map)
 {
     uint32_t i = 0;
     for (unsigned group = 0; i < s->size; group = (group + 1) % pps->num_slice_groups)
@@ -21,7 +21,7 @@ static void interleaved(const struct shape *s, const struct h264_pps *pps, uint8
 }
 
 /* 8.2.2.2 */
-static void dispersed(const struct shape *s, const struct h264_pps *pps, uint8_t *map)
+static void dispersed(const struct group_shape *s, const struct h264_pps *pps, uint8_t *map)
 {
     uint32_t n = pps->num_slice_groups;
     for (uint32_t i = 0; i < s->size; i++)
@@ -29,7 +29,7 @@ static void dispersed(const struct shape *s, const struct h264_pps *pps, uint8_t
 }
 
 /* 8.2.2.3: lower groups lie over higher ones, the last is the background. */
-static void foreground(const struct shape *s, const struct h264_pps *pps, uint8_t *map)
+static void foreground(const struct group_shape *s, const struct h264_pps *pps, uint8_t *map)
 {
     unsigned groups = pps->num_slice_groups;
     memset(map, (int)groups - 1, s->size);
@@ -44,7 +44,7 @@ static void foreground(const struct shape *s, const struct h264_pps *pps, uint8_
 }
 
 /* 8.2.2.4: a spiral from the middle */
-static void box_out(const struct shape *s, int dir, uint32_t units0, uint8_t *map)
+static void box_out(const struct group_shape *s, int dir, uint32_t units0, uint8_t *map)
 {
     int w = (int)s->width, h = (int)s->height, x = (w - dir) / 2, y = (h - dir) / 2;
     int left = x, right = x, top = y, bottom = y, x_dir = dir - 1, y_dir = dir;
@@ -76,7 +76,7 @@ static void box_out(const struct shape *s, int dir, uint32_t units0, uint8_t *ma
 }
 
 /* 8.2.2.5, 8.2.2.6: raster scan, and columns from the left */
-static void split(const struct shape *s, unsigned type, unsigned dir, uint32_t upper_left,
+static void split(const struct group_shape *s, unsigned type, unsigned dir, uint32_t upper_left,
                   uint8_t *map)
 {
     for (uint32_t i = 0; i < s->size; i++) {
@@ -86,7 +86,7 @@ static void split(const struct shape *s, unsigned type, unsigned dir, uint32_t u
 }
 
 /* mapUnitToSliceGroupMap */
-static void map_units(const struct shape *s, const struct h264_pps *pps,
+static void map_units(const struct group_shape *s, const struct h264_pps *pps,
                       const struct h264_slice_header *h, uint8_t *map)
 {
     unsigned type = pps->slice_group_map_type, dir = pps->slice_group_change_direction_flag;
@@ -118,7 +118,8 @@ static void map_units(const struct shape *s, const struct h264_pps *pps,
 void h264_slice_group_map(const struct h264_sps *sps, const struct h264_pps *pps,
                           const struct h264_slice_header *h, uint8_t *map)
 {
-    struct shape s = {sps->mb_width, sps->map_height, (uint32_t)sps->mb_width * sps->map_height};
+    struct group_shape s = {sps->mb_width, sps->map_height,
+                            (uint32_t)sps->mb_width * sps->map_height};
     map_units(&s, pps, h, map);
     if (sps->frame_mbs_only_flag || h->field_pic_flag)
         return;

@@ -4,6 +4,7 @@
  * planes, on streams made here.
  */
 #include "codec/bits.h"
+#include "codec/nal.h"
 #include "codec/slice_groups.h"
 
 #include <setjmp.h>

@@ -5,6 +5,7 @@
  */
 #include "codec/arrays.h"
 #include "codec/bits.h"
+#include "codec/nal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -273,7 +273,7 @@ bool session_tend(struct engine *e, struct session *s)
     if (s->window.abort)
         any |= session_discard(s, &unref);
     else
-        any |= session_ensure_store(e, s) | session_ensure_pool(e, s);
+        any |= (int)session_ensure_store(e, s) | (int)session_ensure_pool(e, s); /* both */
     session_end_ahead(s);
     if (session_announce(s, &unref)) {
         if (s->sub.events)
