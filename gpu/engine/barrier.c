@@ -57,3 +57,23 @@ void barrier_forget(struct barrier_state *state, uint32_t mask)
         if (mask & (1u << i))
             memset(&state->resources[i], 0, sizeof(state->resources[i]));
 }
+
+struct barrier_need barrier_note(struct barrier_state *state, const struct barrier_access *a)
+{
+    struct barrier_need need = {0};
+    if (a->kind == BARRIER_FORGET)
+        barrier_forget(state, a->writes);
+    if (a->kind == BARRIER_FOR_HOST)
+        barrier_declare(state, BARRIER_HOST, a->reads, 0, &need);
+    if (a->kind == BARRIER_COMMAND) {
+        barrier_declare(state, a->stage, a->reads, a->writes, &need);
+        barrier_declare(state, BARRIER_INDIRECT, a->indirect, 0, &need);
+    }
+    if (need.from)
+        barrier_applied(state, &need);
+    if (a->kind == BARRIER_COMMAND || a->kind == BARRIER_ONLY_NOTED) {
+        barrier_accessed(state, a->stage, a->reads, a->writes);
+        barrier_accessed(state, BARRIER_INDIRECT, a->indirect & ~a->writes, 0);
+    }
+    return need;
+}

@@ -54,4 +54,22 @@ void barrier_accessed(struct barrier_state *state, enum barrier_stage stage, uin
  * other memory now. */
 void barrier_forget(struct barrier_state *state, uint32_t mask);
 
+/* An access as data. */
+enum barrier_access_kind {
+    BARRIER_COMMAND,    /* by the next command, after the barrier that it needs */
+    BARRIER_ONLY_NOTED, /* by a command that needed none */
+    BARRIER_FOR_HOST,   /* the host reads `reads` later; not noted, the timeline orders its reads */
+    BARRIER_FORGET      /* see barrier_forget: `writes` */
+};
+
+struct barrier_access {
+    enum barrier_access_kind kind;
+    enum barrier_stage stage;
+    uint32_t reads, writes;
+    uint32_t indirect; /* resources that hold the command's arguments */
+};
+
+/* Note the access. Returns the barrier to record in front of the command. */
+struct barrier_need barrier_note(struct barrier_state *state, const struct barrier_access *a);
+
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Records the barriers that barrier.c derives. Thread: that of the command buffer.
+ * Records the barriers that barrier.c derives (work_play.c). Thread: that of the command buffer.
  */
 #ifndef PELTON_GPU_BARRIER_RECORD_H
 #define PELTON_GPU_BARRIER_RECORD_H
@@ -8,8 +8,6 @@
 #include "gpu/engine/barrier.h"
 #include "gpu/engine/vk.h"
 
-void gpu_barrier_record(struct gpu *g, VkCommandBuffer commands, struct barrier_state *state,
-                        const struct barrier_need *need);
 /* The next command accesses the resources of the masks `reads` and `writes` from the stage: record
  * the barrier that it needs, and note the access. */
 void gpu_sync(struct gpu *g, VkCommandBuffer commands, struct barrier_state *state,

@@ -22,10 +22,8 @@
 #define BYTES (DEBUG_HEAD + DEBUG_CAPACITY * 32u)
 
 struct gpu_debug {
-    const struct gpu_debug_shaders *shaders;
     struct gpu_buffer values, copy;
     VkDescriptorPool pool;
-    VkDescriptorSet set;
     atomic_bool reading; /* a thread prints; values of other submissions wait */
 };
 
@@ -52,14 +50,14 @@ static void print_value(const struct gpu *g, const uint32_t v[8])
     char text[32];
     float f;
     memcpy(&f, &v[3], sizeof(f));
-    if (pass >= g->debug->shaders->count || name >= DEBUG_NAMES)
+    if (pass >= g->debug_shaders->count || name >= DEBUG_NAMES)
         return; /* a driver that lost a write */
     if (v[0] & DEBUG_FLOAT)
         snprintf(text, sizeof(text), "%.6g", (double)f);
     else
         snprintf(text, sizeof(text), "%d", (int)v[3]);
     gpu_log(g, 1, "gpu-debug: %s, picture %u, workgroup %u,%u,%u, thread %u: %s = %s",
-            g->debug->shaders->rows[pass].name, v[1], v[4], v[5], v[6], v[2], debug_names[name],
+            g->debug_shaders->rows[pass].name, v[1], v[4], v[5], v[6], v[2], debug_names[name],
             text);
 }
 
@@ -102,7 +100,7 @@ int gpu_debug_open(struct gpu *g, const struct gpu_debug_shaders *shaders)
     struct gpu_debug *d = calloc(1, sizeof(*d));
     if (!d)
         return GPU_ERR_NOMEM;
-    d->shaders = shaders;
+    g->debug_shaders = shaders;
     g->debug = d;
     TRY(gpu_buffer_create(g, BYTES,
                           VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
@@ -110,8 +108,8 @@ int gpu_debug_open(struct gpu *g, const struct gpu_debug_shaders *shaders)
                           GPU_MEMORY_DEVICE, &d->values));
     TRY(gpu_buffer_create(g, BYTES, VK_BUFFER_USAGE_TRANSFER_DST_BIT, GPU_MEMORY_READBACK,
                           &d->copy));
-    TRY(gpu_host_sets_create(g, 1, &d->pool, &d->set));
-    gpu_set_write_all(g, d->set, &d->values.buffer, 1);
+    TRY(gpu_host_sets_create(g, 1, &d->pool, &g->debug_set));
+    gpu_set_write_all(g, g->debug_set, &d->values.buffer, 1);
     err = gpu_run(g, record_copy, d);
     g->submitted = print_values;
 error:
@@ -128,24 +126,6 @@ void gpu_debug_close(struct gpu *g)
     gpu_buffer_free(g, &d->copy);
     free(d);
     g->debug = NULL;
+    g->debug_shaders = NULL;
     g->submitted = NULL;
-}
-
-void gpu_debug_shader(const struct gpu *g, const uint32_t **spirv, size_t *size)
-{
-    for (size_t i = 0; g->debug && i < g->debug->shaders->count; i++) {
-        const struct gpu_debug_shader *row = &g->debug->shaders->rows[i];
-        if (*spirv == row->plain) {
-            *spirv = row->debug;
-            *size = row->size;
-            return;
-        }
-    }
-}
-
-void gpu_debug_bind(struct gpu *g, VkCommandBuffer commands, const struct gpu_layout *layout)
-{
-    if (g->debug)
-        g->vk.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, layout->pipeline,
-                                      GPU_DEBUG_SET, 1, &g->debug->set, 0, NULL);
 }

@@ -172,8 +172,8 @@ int gpu_host_window(const struct gpu_host *h, uint64_t begin, uint64_t end, stru
         index = h->window_count - 1;
     if (end > index * h->half + 2 * h->half)
         return GPU_ERR_INVALID;
-    *out = (struct gpu_window){
-        .offset = index * h->half, .set = h->windows[index], .index = (uint32_t)index};
+    *out =
+        (struct gpu_window){index * h->half, h->buffer.buffer, h->windows[index], (uint32_t)index};
     return GPU_OK;
 }
 

@@ -10,6 +10,7 @@
 /* The part of a host that a storage buffer descriptor can reach. */
 struct gpu_window {
     uint64_t offset; /* of its first byte in the host */
+    VkBuffer buffer; /* of the host */
     VkDescriptorSet set;
     uint32_t index;
 };

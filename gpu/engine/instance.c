@@ -244,17 +244,3 @@ void gpu_instance_close(struct gpu *g)
     vkDestroyInstance(g->instance.handle, NULL);
     g->instance.handle = VK_NULL_HANDLE;
 }
-
-void gpu_label_begin(const struct gpu *g, VkCommandBuffer commands, const char *name)
-{
-    VkDebugUtilsLabelEXT label = {.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT,
-                                  .pLabelName = name};
-    if (g->instance.label_begin)
-        g->instance.label_begin(commands, &label);
-}
-
-void gpu_label_end(const struct gpu *g, VkCommandBuffer commands)
-{
-    if (g->instance.label_end)
-        g->instance.label_end(commands);
-}

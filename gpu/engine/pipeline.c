@@ -182,6 +182,7 @@ int gpu_pipelines_make(struct gpu *g, const struct gpu_pipeline_want *wants, uin
             break;
         }
         gpu_debug_shader(g, &w.spirv, &w.spirv_size);
+        w.out = NULL;
         if (pipeline_find(g->kept.pipelines, &w) || pipeline_find(made, &w))
             continue;
         struct gpu_pipeline *p = calloc(1, sizeof(*p));
@@ -205,6 +206,12 @@ int gpu_pipelines_make(struct gpu *g, const struct gpu_pipeline_want *wants, uin
             free(missing[i]);
         }
     }
+    for (uint32_t i = 0; i < n && m.err == GPU_OK; i++) {
+        struct gpu_pipeline_want w = wants[i];
+        gpu_debug_shader(g, &w.spirv, &w.spirv_size);
+        if (w.out)
+            *w.out = pipeline_find(g->kept.pipelines, &w)->pipeline;
+    }
     pthread_mutex_unlock(&g->kept.lock);
     free(missing);
     return m.err;
@@ -219,19 +226,13 @@ int gpu_pipeline_get_whole(struct gpu *g, const struct gpu_layout *layout, const
                                   .spirv_size = spirv_size,
                                   .constant_count = constant_count,
                                   .whole = whole,
-                                  .name = name};
+                                  .name = name,
+                                  .out = out};
     if (constant_count > 8)
         return GPU_ERR_INVALID;
     if (constant_count)
         memcpy(w.constants, constants, constant_count * 4);
-    int err = gpu_pipelines_make(g, &w, 1);
-    if (err < 0)
-        return err;
-    gpu_debug_shader(g, &w.spirv, &w.spirv_size);
-    pthread_mutex_lock(&g->kept.lock);
-    *out = pipeline_find(g->kept.pipelines, &w)->pipeline;
-    pthread_mutex_unlock(&g->kept.lock);
-    return GPU_OK;
+    return gpu_pipelines_make(g, &w, 1);
 }
 
 int gpu_pipeline_get(struct gpu *g, const struct gpu_layout *layout, const uint32_t *spirv,

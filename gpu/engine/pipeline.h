@@ -30,6 +30,7 @@ struct gpu_pipeline_want {
     uint32_t constants[8], constant_count;
     bool whole;
     const char *name; /* for the log; not kept */
+    VkPipeline *out;  /* where to write it; NULL: nowhere */
 };
 
 int gpu_layout_get(struct gpu *g, const struct gpu_bindings *bindings, uint32_t push_size,

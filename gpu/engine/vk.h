@@ -87,8 +87,10 @@ struct gpu {
     struct gpu_arena_list arenas;
     struct gpu_kept kept;
 
-    VkDescriptorSetLayout host_set; /* one storage buffer */
-    struct gpu_debug *debug;        /* NULL: no --gpu-debug */
+    VkDescriptorSetLayout host_set;                /* one storage buffer */
+    struct gpu_debug *debug;                       /* NULL: no --gpu-debug */
+    const struct gpu_debug_shaders *debug_shaders; /* and with it these two */
+    VkDescriptorSet debug_set;
     /* called after each submission; NULL: not needed */
     void (*submitted)(struct gpu_queue *q, uint64_t value);
 };
@@ -100,7 +102,18 @@ void gpu_log(const struct gpu *g, int level, const char *format, ...)
  * every later call then returns GPU_ERR_LOST. */
 int gpu_vk_failed(struct gpu *g, VkResult result, const char *call, const char *file, int line);
 /* Names around commands, for the messages of the validation layer and for profilers. */
-void gpu_label_begin(const struct gpu *g, VkCommandBuffer commands, const char *name);
-void gpu_label_end(const struct gpu *g, VkCommandBuffer commands);
+static inline void gpu_label_begin(const struct gpu *g, VkCommandBuffer commands, const char *name)
+{
+    VkDebugUtilsLabelEXT label = {.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT,
+                                  .pLabelName = name};
+    if (g->instance.label_begin)
+        g->instance.label_begin(commands, &label);
+}
+
+static inline void gpu_label_end(const struct gpu *g, VkCommandBuffer commands)
+{
+    if (g->instance.label_end)
+        g->instance.label_end(commands);
+}
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A ring of submissions.
+ * A ring of submissions; work_play.c records and submits them.
  *
  * The happy path: begin takes the ring's next entry, which is idle. Its parts are recorded and
  * submitted. It is in flight until a thread finds that the timeline has passed its last part and
@@ -8,52 +8,9 @@
  * leaves the entry idle; an error while submitting waits for the parts that are already submitted;
  * on a lost device entries stay in flight and nothing waits for them.
  */
-#include "gpu/engine/work.h"
-
-#include "gpu/engine/barrier_record.h"
+#include "gpu/engine/work_internal.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-struct part {
-    VkCommandPool pool;
-    VkCommandBuffer commands;
-    bool recorded, recording;
-    struct gpu_point after[GPU_QUEUES];
-    uint32_t after_count;
-    uint32_t after_parts; /* mask */
-    struct barrier_state barriers;
-    uint64_t value; /* once submitted */
-};
-
-struct entry {
-    struct gpu_submission s; /* first: users have a pointer to it */
-    struct part parts[GPU_WORK_PARTS];
-    uint32_t part; /* that is being recorded */
-    VkQueryPool queries;
-    struct {
-        uint32_t name, part;
-    } *stamps;
-    uint32_t stamp_count;
-    bool busy; /* submitted and not yet found complete; under gpu_work.lock */
-};
-
-struct gpu_work {
-    struct gpu *g;
-    struct gpu_work_params params;
-    uint32_t most_stamps; /* with those at the starts of parts; 0: none */
-    struct entry *entries;
-    struct barrier_state barriers[GPU_WORK_PARTS]; /* as of the last submission */
-    struct gpu_point last[GPU_WORK_PARTS];
-    pthread_mutex_t lock; /* busy, next; held around callbacks */
-    bool lock_made;
-    uint32_t next; /* entry of the next submission: the oldest */
-};
-
-static struct entry *entry_of(const struct gpu_submission *s)
-{
-    return (struct entry *)s;
-}
 
 /* ---- making ---- */
 
@@ -164,6 +121,7 @@ static struct entry *oldest(struct gpu_work *w)
 /* With the lock held. */
 static int poll_entries(struct gpu_work *w)
 {
+    w->idle = false;
     for (struct entry *e; (e = oldest(w));) {
         uint64_t completed = 0;
         int err = gpu_queue_completed(e->s.last.queue, &completed);
@@ -175,6 +133,7 @@ static int poll_entries(struct gpu_work *w)
             w->params.done(w->params.ctx, &e->s);
         e->busy = false;
     }
+    w->idle = true;
     return atomic_load(&w->g->lost) ? GPU_ERR_LOST : GPU_OK;
 }
 
@@ -234,17 +193,22 @@ void gpu_work_times(const struct gpu_submission *s,
     free(ticks);
 }
 
-/* ---- recording ---- */
+/* ---- the next one ---- */
 
 int gpu_work_begin(struct gpu_work *w, uint64_t timeout_ns, struct gpu_submission **out)
 {
-    struct entry *e = &w->entries[w->next];
-    pthread_mutex_lock(&w->lock);
-    int err = poll_entries(w);
-    bool busy = e->busy;
-    pthread_mutex_unlock(&w->lock);
-    if (err == GPU_OK && busy)
-        err = timeout_ns ? gpu_work_wait(w, timeout_ns) : 1;
+    struct entry *e = &w->entries[w->next]; /* busy: the oldest in flight */
+    bool busy;
+    int err;
+    do {
+        pthread_mutex_lock(&w->lock);
+        err = poll_entries(w);
+        busy = e->busy;
+        e->s.alone = w->idle;
+        pthread_mutex_unlock(&w->lock);
+        if (err == GPU_OK && busy)
+            err = timeout_ns ? gpu_queue_wait(e->s.last.queue, e->s.last.value, timeout_ns) : 1;
+    } while (err == GPU_OK && busy);
     if (err)
         return err;
     for (uint32_t i = 0; i < GPU_WORK_PARTS; i++)
@@ -253,139 +217,6 @@ int gpu_work_begin(struct gpu_work *w, uint64_t timeout_ns, struct gpu_submissio
     if (w->most_stamps)
         w->g->vk.vkResetQueryPool(w->g->device, e->queries, 0, w->most_stamps);
     *out = &e->s;
-    return GPU_OK;
-}
-
-static int end_part(struct entry *e)
-{
-    struct gpu *g = e->s.work->g;
-    struct part *p = &e->parts[e->part];
-    int err = GPU_OK;
-    if (p->recording)
-        VK(g, g->vk.vkEndCommandBuffer(p->commands));
-    p->recording = false;
-error:
-    return err;
-}
-
-int gpu_work_record(struct gpu_submission *s, uint32_t part)
-{
-    struct entry *e = entry_of(s);
-    struct gpu *g = s->work->g;
-    struct part *p = &e->parts[part];
-    int err = GPU_OK;
-    VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
-                                      .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
-    TRY(end_part(e));
-    VK(g, g->vk.vkResetCommandPool(g->device, p->pool, 0));
-    VK(g, g->vk.vkBeginCommandBuffer(p->commands, &begin));
-    p->recorded = p->recording = true;
-    p->after_count = p->after_parts = 0;
-    p->barriers = s->work->barriers[part];
-    e->part = part;
-    s->commands = p->commands;
-    s->barriers = &p->barriers;
-    gpu_work_stamp(s, GPU_WORK_BEGIN);
-error:
-    return err;
-}
-
-static void add_point(struct part *p, struct gpu_point point)
-{
-    for (uint32_t i = 0; i < p->after_count; i++)
-        if (p->after[i].queue == point.queue) {
-            if (p->after[i].value < point.value)
-                p->after[i].value = point.value;
-            return;
-        }
-    p->after[p->after_count++] = point;
-}
-
-void gpu_work_depend(struct gpu_submission *s, struct gpu_point point)
-{
-    if (point.value)
-        add_point(&entry_of(s)->parts[entry_of(s)->part], point);
-}
-
-void gpu_work_depend_part(struct gpu_submission *s, uint32_t part)
-{
-    entry_of(s)->parts[entry_of(s)->part].after_parts |= 1u << part;
-}
-
-void gpu_work_sync(struct gpu_submission *s, enum barrier_stage stage, uint32_t reads,
-                   uint32_t writes)
-{
-    gpu_sync(s->work->g, s->commands, s->barriers, stage, reads, writes);
-}
-
-void gpu_work_sync_host(struct gpu_submission *s, uint32_t reads)
-{
-    gpu_sync_host(s->work->g, s->commands, s->barriers, reads);
-}
-
-void gpu_work_forget(struct gpu_submission *s, uint32_t resources)
-{
-    barrier_forget(s->barriers, resources);
-}
-
-void gpu_work_stamp(struct gpu_submission *s, uint32_t name)
-{
-    struct entry *e = entry_of(s);
-    const struct gpu_work *w = s->work;
-    if (e->stamp_count >= w->most_stamps || !w->params.queues[e->part]->tick_mask)
-        return;
-    e->stamps[e->stamp_count].name = name;
-    e->stamps[e->stamp_count].part = e->part;
-    w->g->vk.vkCmdWriteTimestamp(s->commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, e->queries,
-                                 e->stamp_count++);
-}
-
-/* ---- submission ---- */
-
-static int submit_part(struct entry *e, uint32_t part)
-{
-    struct gpu_work *w = e->s.work;
-    struct gpu_queue *queue = w->params.queues[part];
-    struct part *p = &e->parts[part];
-    for (uint32_t i = 0; i < part; i++)
-        if (p->after_parts & (1u << i) && e->parts[i].recorded)
-            add_point(p, (struct gpu_point){w->params.queues[i], e->parts[i].value});
-    int err = gpu_queue_submit_after(queue, p->commands, p->after, p->after_count, &p->value);
-    if (err < 0)
-        return err;
-    w->barriers[part] = p->barriers;
-    w->last[part] = e->s.last = (struct gpu_point){queue, p->value};
-    return GPU_OK;
-}
-
-static void wait_parts(const struct entry *e, uint32_t end)
-{
-    struct gpu_work *w = e->s.work;
-    for (uint32_t i = end; i-- > 0 && !atomic_load(&w->g->lost);)
-        if (e->parts[i].recorded)
-            gpu_queue_wait(w->params.queues[i], e->parts[i].value, UINT64_MAX);
-}
-
-int gpu_work_submit(struct gpu_submission *s)
-{
-    struct entry *e = entry_of(s);
-    struct gpu_work *w = s->work;
-    int err = end_part(e);
-    for (uint32_t i = 0; i < GPU_WORK_PARTS && err == GPU_OK; i++) {
-        if (!e->parts[i].recorded)
-            continue;
-        err = submit_part(e, i);
-        if (err < 0)
-            wait_parts(e, i);
-    }
-    if (err < 0)
-        return err;
-    pthread_mutex_lock(&w->lock);
-    if (w->params.submitted)
-        w->params.submitted(w->params.ctx, s);
-    e->busy = true;
-    w->next = (w->next + 1) % w->params.depth;
-    pthread_mutex_unlock(&w->lock);
     return GPU_OK;
 }
 

@@ -28,6 +28,7 @@ struct gpu_submission {
     uint32_t index;                 /* in the ring, 0..depth-1 */
     VkCommandBuffer commands;       /* of the part that is being recorded */
     struct barrier_state *barriers; /* of its queue */
+    bool alone;                     /* at gpu_work_begin nothing else was in flight */
     struct gpu_point last;          /* once submitted: when it is reached, all parts are done */
 };
 

@@ -10,6 +10,37 @@
  */
 #include "gpu/h264/recon_internal.h"
 
+#include <string.h>
+
+/* ---- time ---- */
+
+/* The time between two timestamps belongs to the commands between them. Queues work in parallel, so
+ * the sum over all stages may exceed the elapsed time. */
+static void add_seconds(void *ctx, uint32_t name, double seconds)
+{
+    struct recon *r = ctx;
+    const uint32_t stage = name & 0xff, pass = name >> 8;
+    r->times.seconds[stage] += seconds;
+    if (pass < RECON_MAX_PASSES)
+        r->pass_seconds[pass] += seconds;
+}
+
+void recon_pass_times(struct recon *r, double seconds[RECON_MAX_PASSES])
+{
+    pthread_mutex_lock(&r->lock);
+    memcpy(seconds, r->pass_seconds, sizeof(r->pass_seconds));
+    pthread_mutex_unlock(&r->lock);
+}
+
+void recon_times(struct recon *r, struct recon_times *out)
+{
+    pthread_mutex_lock(&r->lock);
+    *out = r->times;
+    pthread_mutex_unlock(&r->lock);
+}
+
+/* ---- completion ---- */
+
 /* gpu_work's done(). */
 void recon_chunk_done(void *ctx, const struct gpu_submission *s)
 {
@@ -17,7 +48,7 @@ void recon_chunk_done(void *ctx, const struct gpu_submission *s)
     const struct recon_flight *f = &r->flights[s->index];
     gpu_hosts_flush(r->g, s->last.queue, s->last.value);
     pthread_mutex_lock(&r->lock);
-    recon_times_add(r, s);
+    gpu_work_times(s, add_seconds, r);
     if (f->ticket)
         r->done = f->ticket;
     pthread_mutex_unlock(&r->lock);
@@ -29,7 +60,12 @@ void recon_chunk_submitted(void *ctx, const struct gpu_submission *s)
     struct recon *r = ctx;
     struct recon_flight *f = &r->flights[s->index];
     const struct recon_chunk *chunk = f->chunk;
-    recon_deliver_submitted(r, chunk, &s->last);
+    for (uint32_t i = 0; i < chunk->delivery_count; i++)
+        gpu_host_written(r->items[i].host, r->items[i].rects, r->items[i].rect_count, &s->last);
+    /* the last part delivers */
+    const int part = chunk->shaded ? RECON_PART_DELIVER : RECON_PART_DOWN;
+    for (uint32_t i = 0; chunk->parts && i < chunk->delivery_count; i++)
+        *recon_slot_read(r, chunk->deliveries[i].slot, part) = s->last.value;
     pthread_mutex_lock(&r->lock);
     f->ticket = f->ends ? ++r->submitted : 0;
     r->times.pictures += chunk->picture_count;
@@ -119,62 +155,54 @@ static bool picture_valid(const struct recon *r, const struct recon_picture *p)
 static int check_call(const struct recon *r, const struct recon_picture *pictures, uint32_t n,
                       const struct recon_delivery *deliveries, uint32_t m)
 {
-    int err = GPU_OK;
+    uint32_t i = 0, k = 0;
     struct recon_item item;
-    for (uint32_t i = 0; i < n; i++) {
-        if (!picture_valid(r, &pictures[i])) {
-            gpu_log(r->g, 0, "picture %u of a batch does not fit its frame store", i);
-            return GPU_ERR_INVALID;
-        }
-    }
-    for (uint32_t i = 0; i < m && err == GPU_OK; i++) {
-        err = recon_deliver_prepare(r, &deliveries[i], false, &item);
-        if (err < 0)
-            gpu_log(r->g, 0, "delivery %u of a batch lies outside its frame or its host memory", i);
-    }
-    return err;
-}
-
-static int submit_chunk(struct recon *r, struct recon_chunk *chunk, bool last)
-{
-    struct gpu_submission *s = NULL;
     int err = GPU_OK;
-    TRY(gpu_work_begin(r->work, UINT64_MAX, &s));
-    struct recon_flight *f = &r->flights[s->index];
-    f->s = s;
-    f->chunk = chunk;
-    f->ends = last;
-    chunk->parts = recon_chunk_parts(r, chunk);
-    TRY(recon_deliver_plan(r, chunk));
-    TRY(recon_flight_grow(r, f, chunk->bytes));
-    recon_chunk_pack(r, f, chunk);
-    TRY(recon_record(r, f, chunk));
-    TRY(gpu_work_submit(s));
-    recon_parts_submitted(r, chunk);
-error:
+    while (i < n && picture_valid(r, &pictures[i]))
+        i++;
+    while (i == n && k < m && (err = recon_deliver_prepare(r, &deliveries[k], false, &item)) == 0)
+        k++;
+    if (i < n)
+        err = GPU_ERR_INVALID;
+    if (err < 0)
+        gpu_log(r->g, 0, "%s %u of a batch %s", i < n ? "picture" : "delivery", i < n ? i : k,
+                i < n ? "does not fit its frame store"
+                      : "lies outside its frame or its host memory");
     return err;
 }
 
+/* Check, then for each chunk: plan, prepare, pack, record as data, play. */
 int recon_submit(struct recon *r, const struct recon_picture *pictures, uint32_t n,
                  const struct recon_delivery *deliveries, uint32_t m, uint64_t *ticket)
 {
     if (atomic_load(&r->g->lost))
         return GPU_ERR_LOST;
     int err = check_call(r, pictures, n, deliveries, m);
-    bool last = false;
-    while (err == GPU_OK && !last) {
+    if (err < 0)
+        goto error;
+    for (bool last = false; !last;) {
         struct recon_chunk chunk;
+        struct gpu_submission *s = NULL;
         recon_chunk_plan(r, pictures, n, deliveries, m, &chunk);
         last = chunk.picture_count == n && chunk.delivery_count == m;
-        err = submit_chunk(r, &chunk, last);
+        TRY(gpu_work_begin(r->work, UINT64_MAX, &s));
+        struct recon_flight *f = &r->flights[s->index];
+        f->s = s;
+        f->chunk = &chunk;
+        f->ends = last;
+        TRY(recon_prepare(r, f, &chunk));
+        recon_chunk_pack(r, f, &chunk);
+        recon_record(r, f, &chunk);
+        TRY(gpu_work_play(f->s, &r->steps));
         pictures += chunk.picture_count;
         n -= chunk.picture_count;
         deliveries += chunk.delivery_count;
         m -= chunk.delivery_count;
     }
-    if (err == GPU_OK)
-        *ticket = r->submitted;
-    else if (!atomic_load(&r->g->lost))
+    *ticket = r->submitted;
+    return GPU_OK;
+error:
+    if (!atomic_load(&r->g->lost))
         gpu_work_drain(r->work); /* earlier chunks of the call still read its records */
     return err;
 }

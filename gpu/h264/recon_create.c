@@ -144,49 +144,11 @@ static int create_scratch(struct recon *r)
                              GPU_MEMORY_DEVICE, &r->scratch);
 }
 
-static int get_pipelines(struct recon *r)
-{
-    int err = recon_deliver_pipelines(r);
-    for (uint32_t i = 0; i < recon_pass_count && err == GPU_OK; i++) {
-        const struct recon_pass *p = &recon_passes[i];
-        if (!p->wanted || p->wanted(&r->worst)) /* others wait for a batch that wants them */
-            err = recon_pass_pipeline(r, i);
-    }
-    return err;
-}
-
-/* The needed pipelines are listed first, so that drivers compile them in parallel. */
 static int create_pipelines(struct recon *r)
 {
     const struct gpu_bindings bindings = {.buffers = RECON_BUFFERS, .images = RECON_IMAGES};
-    struct gpu_pipeline_want wants[RECON_WANTS];
     int err = gpu_layout_get(r->g, &bindings, sizeof(struct recon_push), &r->layout);
-    r->wants = wants;
-    if (err == GPU_OK)
-        err = get_pipelines(r);
-    if (err == GPU_OK)
-        err = gpu_pipelines_make(r->g, wants, r->want_count);
-    r->wants = NULL;
-    return err == GPU_OK ? get_pipelines(r) : err;
-}
-
-int recon_flight_grow(struct recon *r, struct recon_flight *f, uint64_t bytes)
-{
-    struct gpu *g = r->g;
-    int err = GPU_OK;
-    if (f->staging.size >= bytes)
-        return GPU_OK;
-    gpu_buffer_free(g, &f->staging);
-    gpu_buffer_free(g, &f->upload);
-    const VkBufferUsageFlags shader = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT,
-                             from = VK_BUFFER_USAGE_TRANSFER_SRC_BIT,
-                             to = VK_BUFFER_USAGE_TRANSFER_DST_BIT;
-    if (g->unified)
-        return gpu_buffer_create(g, bytes, shader | to, GPU_MEMORY_SHARED, &f->staging);
-    err = gpu_buffer_create(g, bytes, shader | to, GPU_MEMORY_DEVICE, &f->upload);
-    if (err == GPU_OK)
-        err = gpu_buffer_create(g, bytes, from, GPU_MEMORY_UPLOAD, &f->staging);
-    return err;
+    return err == GPU_OK ? recon_pipelines_make(r) : err;
 }
 
 static int create_descriptors(struct recon *r)
@@ -225,7 +187,8 @@ static int create_flight(struct recon *r, struct recon_flight *f)
     int err = GPU_ERR_NOMEM;
     f->regions = calloc(3 * (size_t)r->worst.pictures + 16, sizeof(*f->regions));
     f->copies = calloc(3 * (size_t)r->worst.pictures, sizeof(*f->copies));
-    if (!f->regions || !f->copies)
+    f->pieces = calloc(3 * (size_t)r->worst.pictures, sizeof(*f->pieces));
+    if (!f->regions || !f->copies || !f->pieces)
         return err;
     err = recon_flight_grow(r, f, r->upload_capacity);
     if (err == GPU_OK)
@@ -294,6 +257,7 @@ static void free_flight(struct recon *r, struct recon_flight *f)
     gpu_buffer_free(r->g, &f->staging);
     free(f->regions);
     free(f->copies);
+    free(f->pieces);
 }
 
 void recon_free(struct recon *r)
@@ -313,6 +277,8 @@ void recon_free(struct recon *r)
     recon_queues_close(r);
     free(r->slot_reads);
     free(r->items);
+    free(r->blur_heads);
+    free(r->steps.all);
     if (r->lock_made)
         pthread_mutex_destroy(&r->lock);
     free(r);

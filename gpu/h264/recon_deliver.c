@@ -1,29 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Deliveries and copies of slots. Deliveries are sorted by format and destination; those that share
- * both are one dispatch.
+ * Deliveries: their check, their order, their steps. They are sorted by format and destination;
+ * those that share both are one dispatch. Rectangles of the privacy blur are in samples of each
+ * plane.
  */
 #include "gpu/h264/recon_internal.h"
 
+#include <stddef.h>
 #include <stdlib.h>
-
-#include "shaders/copy_frame.spv.h"
-#include "shaders/copy_frame_wide.spv.h"
-#include "shaders/deliver.spv.h"
-#include "shaders/deliver_wide.spv.h"
 
 #define DELIVER_GROUP_X 64
 #define DELIVER_GROUP_Y 4
-#define COPY_GROUP_X    32
-#define COPY_GROUP_Y    8
 
 _Static_assert(sizeof(struct recon_deliver_args) == 52, "recon_deliver_args");
 _Static_assert(RECON_I420 == DELIVER_I420 && RECON_NV12 == DELIVER_NV12 &&
                    RECON_GRAY == DELIVER_GRAY && RECON_I422 == DELIVER_I422 &&
                    RECON_I444 == DELIVER_I444,
                "recon_format");
+_Static_assert(RECON_BLURS == BLUR_RECTS, "the same in the shader");
+_Static_assert(offsetof(struct recon_blur, cells) == sizeof(struct recon_blur_head) &&
+                   sizeof(struct recon_blur_head) <= 65536,
+               "the bytes that vkCmdUpdateBuffer takes");
 
-static bool format_valid(const struct recon *r, enum recon_format format)
+bool recon_format_valid(const struct recon *r, enum recon_format format)
 {
     uint8_t chroma = r->params.chroma_format_idc;
     switch (format) {
@@ -41,21 +40,6 @@ static bool format_valid(const struct recon *r, enum recon_format format)
     return false;
 }
 
-int recon_deliver_pipelines(struct recon *r)
-{
-    int err =
-        recon_pipeline(r, shader_copy_frame, sizeof(shader_copy_frame), shader_copy_frame_wide,
-                       sizeof(shader_copy_frame_wide), NULL, 0, "copy_frame", &r->copy_pipeline);
-    for (uint32_t i = 0; i < RECON_DELIVER_VARIANTS && err == GPU_OK; i++) {
-        const uint32_t constants[2] = {i / 2, i % 2};
-        if (format_valid(r, (enum recon_format)(i / 2)))
-            err = recon_pipeline(r, shader_deliver, sizeof(shader_deliver), shader_deliver_wide,
-                                 sizeof(shader_deliver_wide), constants, 2, "deliver",
-                                 &r->deliver_pipelines[i]);
-    }
-    return err;
-}
-
 /* The planes of a delivery: bytes of a row, rounded up to texels of the store, and rows. */
 static uint32_t plane_shapes(const struct recon *r, const struct recon_delivery *d,
                              struct gpu_rect rects[3])
@@ -71,6 +55,53 @@ static uint32_t plane_shapes(const struct recon *r, const struct recon_delivery 
     return count;
 }
 
+/* Does every rectangle touch the picture? */
+static bool blur_valid(const struct recon_delivery *d)
+{
+    if (d->blur_count > RECON_BLURS)
+        return false;
+    for (uint32_t i = 0; i < d->blur_count; i++)
+        if (!d->blur[i].width || !d->blur[i].height || d->blur[i].x >= d->width ||
+            d->blur[i].y >= d->height)
+            return false;
+    return true;
+}
+
+static uint32_t smaller(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint32_t cells_of(uint32_t size)
+{
+    uint32_t n = smaller(size / BLUR_CELL, BLUR_SIDE);
+    return n ? n : 1;
+}
+
+/* One rectangle cut off at the picture's edges. Where frames may hold two fields, rows of chroma
+ * 4:2:0 alternate between them: a chroma row belongs to two luma rows of its field, which lie in a
+ * group of four (6.2, Figure 6-6). */
+static struct recon_blur_rect in_planes(const struct recon *r, const struct recon_delivery *d,
+                                        const struct recon_rect *rect)
+{
+    uint32_t sx = recon_shift_x(d->format), sy = recon_shift_y(d->format);
+    uint32_t right = rect->x + smaller(rect->width, d->width - rect->x),
+             bottom = rect->y + smaller(rect->height, d->height - rect->y);
+    uint32_t chroma_right = (right + sx) >> sx, chroma_top = rect->y >> sy,
+             chroma_bottom = (bottom + sy) >> sy;
+    bool woven = r->params.interlaced && d->structure != REC_TOP && d->structure != REC_BOTTOM;
+    if (woven && sy) {
+        chroma_top = rect->y / 4 * 2;
+        chroma_bottom = smaller((bottom + 3) / 4 * 2, (d->height + 1) / 2);
+    }
+    return (struct recon_blur_rect){.x = {rect->x, rect->x >> sx},
+                                    .y = {rect->y, chroma_top},
+                                    .width = {right - rect->x, chroma_right - (rect->x >> sx)},
+                                    .height = {bottom - rect->y, chroma_bottom - chroma_top},
+                                    .columns = cells_of(right - rect->x),
+                                    .rows = cells_of(bottom - rect->y)};
+}
+
 int recon_deliver_prepare(const struct recon *r, const struct recon_delivery *d, bool by_copy,
                           struct recon_item *out)
 {
@@ -78,7 +109,7 @@ int recon_deliver_prepare(const struct recon *r, const struct recon_delivery *d,
     uint32_t frame_width = r->params.mb_width * 16, frame_height = r->params.mb_height * 16 / step,
              texel = r->wide ? 8 : 4;
     if (!d->host || d->slot >= r->params.slots || (unsigned)d->format > RECON_I444 ||
-        !format_valid(r, d->format))
+        !recon_format_valid(r, d->format))
         return GPU_ERR_INVALID;
     if (d->crop_x % (1u << recon_shift_x(d->format)) ||
         d->crop_y % (1u << recon_shift_y(d->format)))
@@ -86,7 +117,7 @@ int recon_deliver_prepare(const struct recon *r, const struct recon_delivery *d,
     if (!d->width || !d->height || d->crop_x >= frame_width || d->crop_y >= frame_height ||
         d->width > frame_width - d->crop_x || d->height > frame_height - d->crop_y)
         return GPU_ERR_INVALID;
-    if (!recon_blur_valid(d))
+    if (!blur_valid(d))
         return GPU_ERR_INVALID;
     struct recon_item item = {.delivery = d, .host = d->host, .format = d->format};
     uint64_t begin = UINT64_MAX, end = 0;
@@ -137,7 +168,8 @@ static int by_dispatch(const void *a, const void *b)
 int recon_deliver_plan(struct recon *r, struct recon_chunk *chunk)
 {
     int err = GPU_OK;
-    bool by_copy = recon_deliver_by_copy(r, chunk);
+    /* a copy engine has nothing else to do */
+    bool by_copy = r->deliver_by_copy || (chunk->parts && r->queues[RECON_PART_DOWN]->copies_only);
     for (uint32_t i = 0; i < chunk->delivery_count && err == GPU_OK; i++)
         err = recon_deliver_prepare(r, &chunk->deliveries[i], by_copy, &r->items[i]);
     if (err < 0)
@@ -147,20 +179,61 @@ int recon_deliver_plan(struct recon *r, struct recon_chunk *chunk)
     while (chunk->shaded < chunk->delivery_count &&
            r->items[chunk->shaded].variant != RECON_BY_COPY)
         chunk->shaded++;
-    err = recon_blur_plan(r, chunk->delivery_count);
-    if (err < 0)
-        return err;
     for (uint32_t i = 0; i < chunk->delivery_count && err == GPU_OK; i++)
         err = gpu_host_reserve(r->items[i].host, 3 * (size_t)chunk->delivery_count);
     return err;
 }
 
+/* ---- steps ---- */
+
+static void record_rects(struct recon *r, uint32_t index)
+{
+    const struct recon_delivery *d = r->items[index].delivery;
+    struct recon_blur_head *head = &r->blur_heads[index];
+    *head = (struct recon_blur_head){.count = d->blur_count};
+    for (uint32_t i = 0; i < d->blur_count; i++)
+        head->rects[i] = in_planes(r, d, &d->blur[i]);
+    gpu_steps_add(&r->steps, (struct gpu_step){.kind = GPU_STEP_UPDATE,
+                                               .fill = {r->blur.buffer,
+                                                        (uint64_t)index * sizeof(struct recon_blur),
+                                                        sizeof(*head), head}});
+}
+
+static void record_cells(struct recon *r, uint32_t index)
+{
+    const struct recon_item *item = &r->items[index];
+    const struct recon_push push = {.first_picture = index};
+    gpu_steps_add(&r->steps,
+                  recon_dispatch(r, r->blur_pipelines[item->format], &push, BLUR_SIDE * BLUR_SIDE,
+                                 item->delivery->blur_count, item->format == RECON_GRAY ? 1 : 3));
+}
+
+/* The means of the cells of all items that are blurred. Deliver writes the blurred samples
+ * directly, so host memory never holds a sample from inside a rectangle. */
+static void record_blur(struct recon *r, uint32_t count)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!recon_item_blurred(&r->items[i]))
+            continue;
+        if (!any)
+            gpu_steps_access(&r->steps, BARRIER_COMMAND, BARRIER_TRANSFER, 0, RECON_B(BIND_BLUR));
+        any = true;
+        record_rects(r, i);
+    }
+    if (!any)
+        return;
+    gpu_steps_access(&r->steps, BARRIER_COMMAND, BARRIER_COMPUTE,
+                     RECON_FRAMES | RECON_B(BIND_DELIVER) | RECON_B(BIND_BLUR), RECON_B(BIND_BLUR));
+    for (uint32_t i = 0; i < count; i++)
+        if (recon_item_blurred(&r->items[i]))
+            record_cells(r, i);
+}
+
 /* One dispatch for the items from first on that share its pipeline and window; returns the first
  * one that does not. */
-static uint32_t record_group(struct recon *r, VkCommandBuffer commands, uint32_t first,
-                             uint32_t end)
+static uint32_t record_group(struct recon *r, uint32_t first, uint32_t end)
 {
-    struct gpu *g = r->g;
     const struct recon_item *item = &r->items[first];
     uint32_t words = 0, rows = 0, next = first;
     for (; next < end && !by_dispatch(item, &r->items[next]); next++) {
@@ -173,19 +246,17 @@ static uint32_t record_group(struct recon *r, VkCommandBuffer commands, uint32_t
         rows = sum > rows ? sum : rows;
     }
     struct recon_push push = {.first_picture = first};
-    g->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE,
-                            r->deliver_pipelines[item->variant]);
-    g->vk.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, r->layout->pipeline,
-                                  SET_HOST, 1, &item->window.set, 0, NULL);
-    g->vk.vkCmdPushConstants(commands, r->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                             sizeof(push), &push);
-    g->vk.vkCmdDispatch(commands, (words + DELIVER_GROUP_X - 1) / DELIVER_GROUP_X,
-                        (rows + DELIVER_GROUP_Y - 1) / DELIVER_GROUP_Y, next - first);
+    struct gpu_step step =
+        recon_dispatch(r, r->deliver_pipelines[item->variant], &push,
+                       (words + DELIVER_GROUP_X - 1) / DELIVER_GROUP_X,
+                       (rows + DELIVER_GROUP_Y - 1) / DELIVER_GROUP_Y, next - first);
+    step.group.host_set = item->window.set;
+    gpu_steps_add(&r->steps, step);
     return next;
 }
 
 /* Planes as they are: a texel is four samples, so a row of a plane is a row of texels. */
-static void record_copy(struct recon *r, VkCommandBuffer commands, const struct recon_item *item)
+static void record_copy(struct recon *r, const struct recon_item *item)
 {
     for (uint32_t i = 0; i < item->rect_count; i++) {
         const struct gpu_rect *rect = &item->rects[i];
@@ -198,63 +269,32 @@ static void record_copy(struct recon *r, VkCommandBuffer commands, const struct 
             .imageOffset = {(int32_t)(item->args.crop_x >> sx) / 4,
                             (int32_t)(item->args.crop_y >> sy), 0},
             .imageExtent = {rect->bytes / texel, rect->rows, 1}};
-        r->g->vk.vkCmdCopyImageToBuffer(commands, r->images[BIND_FRAME_Y - BIND_WORK_Y + i].image,
-                                        VK_IMAGE_LAYOUT_GENERAL, gpu_host_buffer(item->host), 1,
-                                        &region);
+        gpu_steps_add(&r->steps,
+                      (struct gpu_step){.kind = GPU_STEP_COPY_IMAGE,
+                                        .image = {r->images[BIND_FRAME_Y - BIND_WORK_Y + i].image,
+                                                  item->window.buffer, region}});
     }
 }
 
 /* Deliveries do not depend on each other: one barrier in front of those that shaders make, one in
  * front of the copies. */
-void recon_deliver_record(struct recon *r, struct gpu_submission *s,
-                          const struct recon_chunk *chunk)
+void recon_deliver_record(struct recon *r, const struct recon_chunk *chunk)
 {
     uint32_t count = chunk->delivery_count, shaded = chunk->shaded;
-    gpu_label_begin(r->g, s->commands, "deliver");
-    recon_blur_record(r, s, count);
+    gpu_steps_label(&r->steps, "deliver");
+    record_blur(r, count);
     if (shaded)
-        gpu_work_sync(s, BARRIER_COMPUTE, RECON_FRAMES | RECON_B(BIND_DELIVER) | RECON_B(BIND_BLUR),
-                      RECON_B(BIND_HOST));
+        gpu_steps_access(&r->steps, BARRIER_COMMAND, BARRIER_COMPUTE,
+                         RECON_FRAMES | RECON_B(BIND_DELIVER) | RECON_B(BIND_BLUR),
+                         RECON_B(BIND_HOST));
     for (uint32_t first = 0; first < shaded;)
-        first = record_group(r, s->commands, first, shaded);
+        first = record_group(r, first, shaded);
     if (shaded < count)
-        gpu_work_sync(s, BARRIER_TRANSFER, RECON_FRAMES, RECON_B(BIND_HOST));
+        gpu_steps_access(&r->steps, BARRIER_COMMAND, BARRIER_TRANSFER, RECON_FRAMES,
+                         RECON_B(BIND_HOST));
     for (uint32_t i = shaded; i < count; i++)
-        record_copy(r, s->commands, &r->items[i]);
-    gpu_work_sync_host(s, RECON_B(BIND_HOST));
-    gpu_label_end(r->g, s->commands);
-}
-
-void recon_deliver_submitted(struct recon *r, const struct recon_chunk *chunk,
-                             const struct gpu_point *point)
-{
-    for (uint32_t i = 0; i < chunk->delivery_count; i++)
-        gpu_host_written(r->items[i].host, r->items[i].rects, r->items[i].rect_count, point);
-}
-
-/* Copies of one batch do not depend on each other: one barrier in front of them all. */
-void recon_copies_record(struct recon *r, struct gpu_submission *s, const struct recon_chunk *chunk)
-{
-    struct gpu *g = r->g;
-    const struct gpu_image *luma = &r->images[BIND_FRAME_Y - BIND_WORK_Y];
-    gpu_label_begin(g, s->commands, "copy_frame");
-    g->vk.vkCmdBindPipeline(s->commands, VK_PIPELINE_BIND_POINT_COMPUTE, r->copy_pipeline);
-    gpu_work_sync(s, BARRIER_COMPUTE, RECON_FRAMES, RECON_FRAMES);
-    for (uint32_t i = 0; i < chunk->picture_count; i++) {
-        const struct recon_picture *p = &chunk->pictures[i];
-        if (p->view || (p->slot == p->copy_from && p->rows == p->rows_from))
-            continue;
-        uint32_t rows = p->rows ? p->rows : REC_FRAME,
-                 rows_from = p->rows ? p->rows_from : REC_FRAME;
-        struct recon_push push = {.first_picture = p->slot,
-                                  .param = p->copy_from,
-                                  .depth_luma = r->params.bit_depth[0],
-                                  .depth_chroma = recon_chroma_depth(&r->params),
-                                  .step = COPY_WHAT(rows, rows_from, p->planes ? p->planes : 7u)};
-        g->vk.vkCmdPushConstants(s->commands, r->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                                 sizeof(push), &push);
-        g->vk.vkCmdDispatch(s->commands, (luma->width + COPY_GROUP_X - 1) / COPY_GROUP_X,
-                            (luma->height + COPY_GROUP_Y - 1) / COPY_GROUP_Y, 1);
-    }
-    gpu_label_end(g, s->commands);
+        record_copy(r, &r->items[i]);
+    gpu_steps_access(&r->steps, BARRIER_FOR_HOST, BARRIER_HOST, RECON_B(BIND_HOST), 0);
+    gpu_steps_label(&r->steps, NULL);
+    recon_stamp(r, RECON_DELIVER, RECON_NO_PASS);
 }

@@ -10,8 +10,11 @@
 #include "gpu/engine/host_buffer.h"
 #include "gpu/engine/images.h"
 #include "gpu/engine/pipeline.h"
+#include "gpu/engine/steps.h"
 #include "gpu/engine/work.h"
 #include "gpu/h264/recon_table.h"
+
+#include <string.h>
 
 #define RECON_MAX_FLIGHT 4
 #define RECON_MAX_PASSES 128
@@ -29,7 +32,7 @@
 #define RECON_FORMATS 5
 /* each also for crops by whole texels */
 #define RECON_DELIVER_VARIANTS (2 * RECON_FORMATS)
-#define RECON_WANTS            (RECON_MAX_PASSES + 1 + RECON_DELIVER_VARIANTS)
+#define RECON_WANTS            (RECON_MAX_PASSES + 1 + RECON_DELIVER_PIPELINES + RECON_FORMATS)
 /* + format: with rectangles; made when they are first asked for */
 #define RECON_BLURRED           RECON_DELIVER_VARIANTS
 #define RECON_DELIVER_PIPELINES (3 * RECON_FORMATS)
@@ -37,6 +40,12 @@
 
 struct recon_section {
     uint64_t offset, size;
+};
+
+/* struct recon_blur without its cells */
+struct recon_blur_head {
+    uint32_t count;
+    struct recon_blur_rect rects[RECON_BLURS];
 };
 
 /* A delivery, checked and ready to be sent, and where it goes. */
@@ -84,6 +93,13 @@ struct recon_copy {
     VkBufferCopy region;
 };
 
+/* Records that are packed as they are: bytes of a section. */
+struct recon_piece {
+    uint32_t section;
+    uint64_t to, bytes;
+    const void *from;
+};
+
 /* The buffers of one chunk in flight; all of it is reused for ever. */
 struct recon_flight {
     struct gpu_submission *s; /* while it is being recorded */
@@ -93,7 +109,11 @@ struct recon_flight {
     uint32_t region_count;
     struct recon_copy *copies; /* from arenas; [3 * width] */
     uint32_t copy_count;
-    bool resident; /* some of them from the device's own memory */
+    struct recon_piece *pieces; /* of records that may lie in arenas; [3 * width] */
+    uint32_t piece_count;
+    /* submissions that wrote the copies which lie in the device's own memory; 0: none of them */
+    struct gpu_point writers[GPU_QUEUES];
+    uint32_t writer_count;
     /* recon_pack.c: the region of each section that may still grow */
     struct recon_section open[BIND_DELIVER + 1];
     uint64_t upload_bytes;
@@ -112,9 +132,6 @@ struct recon {
     bool wide; /* samples of 16 bits, coefficients of 32 */
 
     const struct gpu_layout *layout;
-    /* while it is being created: pipelines are written down here, not made */
-    struct gpu_pipeline_want *wants;
-    uint32_t want_count;
     VkPipeline pipelines[RECON_MAX_PASSES], copy_pipeline,
         deliver_pipelines[RECON_DELIVER_PIPELINES], blur_pipelines[RECON_FORMATS];
     /* where a delivery needs no shader and the main queue makes it: faster on software */
@@ -125,6 +142,8 @@ struct recon {
     struct recon_section regions[BIND_DELIVER + 1]; /* of scratch */
     uint32_t zeroed;                                /* mask */
     struct recon_item *items; /* [delivery_capacity], of the chunk that is being recorded */
+    struct recon_blur_head *blur_heads; /* the same, of the blurred items; NULL: none yet */
+    struct gpu_steps steps;             /* of the chunk that is being recorded */
 
     struct gpu_queue *queues[RECON_PARTS]; /* the main one where the device has no more */
     struct gpu_work *work;                 /* a part for each of them */
@@ -145,35 +164,96 @@ struct recon {
 void recon_chunk_done(void *ctx, const struct gpu_submission *s);
 void recon_chunk_submitted(void *ctx, const struct gpu_submission *s);
 
-/* recon_format.c */
-uint64_t recon_coeff_blocks_per_mb(const struct recon_params *p);
+/* ---- numbers that follow from the format of a frame store or of a delivery ---- */
+
 /* ChromaArrayType of the records */
-uint8_t recon_chroma_format(const struct recon_params *p);
+static inline uint8_t recon_chroma_format(const struct recon_params *p)
+{
+    return p->separate_planes ? 0 : p->chroma_format_idc;
+}
+
+/* 16 of luma and those of two chroma planes (Table 6-1) */
+static inline uint64_t recon_coeff_blocks_per_mb(const struct recon_params *p)
+{
+    static const uint8_t coeff_blocks[4] = {16, 24, 32, 48};
+    return coeff_blocks[recon_chroma_format(p)];
+}
+
 /* Bits of the samples of the chroma planes: those of luma where the three planes are coded alike.
  */
-uint8_t recon_chroma_depth(const struct recon_params *p);
+static inline uint8_t recon_chroma_depth(const struct recon_params *p)
+{
+    return p->bit_depth[p->separate_planes ? 0 : 1];
+}
+
 /* How often chroma is halved in x and y. */
-uint32_t recon_shift_x(enum recon_format format);
-uint32_t recon_shift_y(enum recon_format format);
+static inline uint32_t recon_shift_x(enum recon_format format)
+{
+    return format == RECON_I444 || format == RECON_GRAY ? 0 : 1;
+}
 
-/* recon_pipelines.c */
-/* The pipeline of a shader, in the compilation and with the constants of this store. wide NULL: the
- * same for all sample sizes. */
-int recon_pipeline(struct recon *r, const uint32_t *spirv, size_t spirv_size, const uint32_t *wide,
-                   size_t wide_size, const uint32_t *constants, uint32_t constant_count,
-                   const char *name, VkPipeline *out);
-int recon_pass_pipeline(struct recon *r, uint32_t index);
+static inline uint32_t recon_shift_y(enum recon_format format)
+{
+    return format == RECON_I420 || format == RECON_NV12 ? 1 : 0;
+}
 
-/* recon_create.c */
+/* Coefficient blocks that a picture takes of the upload. Slices take coefficient blocks in chunks,
+ * so many slices leave many gaps: beyond what its macroblocks could fill, a picture is packed
+ * without them. */
+static inline uint32_t recon_packed_blocks(const struct recon *r, const struct rec_view *view)
+{
+    uint64_t most = view->head.mb_count * recon_coeff_blocks_per_mb(&r->params);
+    return view->coeff_block_count > most ? (uint32_t)most : view->coeff_block_count;
+}
+
+static inline bool recon_item_blurred(const struct recon_item *item)
+{
+    return item->variant >= RECON_BLURRED && item->variant < RECON_DELIVER_PIPELINES;
+}
+
+static inline uint64_t *recon_slot_read(struct recon *r, uint32_t slot, int part)
+{
+    return &r->slot_reads[2 * (size_t)slot + (part == RECON_PART_DOWN)];
+}
+
+/* ---- recon_prepare.c ---- */
+
+int recon_queues_open(struct recon *r);
+void recon_queues_close(struct recon *r);
+/* The pipelines that every batch may need. */
+int recon_pipelines_make(struct recon *r);
 /* Make a flight's buffers hold bytes; it must be idle. */
 int recon_flight_grow(struct recon *r, struct recon_flight *f, uint64_t bytes);
+/* All that must exist before a chunk is recorded: buffers, pipelines, room in the hosts. Also
+ * decides about its parts, and sorts its deliveries. */
+int recon_prepare(struct recon *r, struct recon_flight *f, struct recon_chunk *chunk);
 
 /* recon_pack.c */
 /* Bytes of an upload of worst.pictures pictures of usual size, one of them of the greatest; 0 where
  * a section of it would exceed the reach of a descriptor. */
 uint64_t recon_upload_capacity(const struct recon *r);
-/* Coefficient blocks that a picture takes of the upload. */
-uint32_t recon_packed_blocks(const struct recon *r, const struct rec_view *view);
+/* A region of staging is complete. */
+static inline void recon_section_close(struct recon_flight *f, struct recon_section *open)
+{
+    if (open->size)
+        f->regions[f->region_count++] = (VkBufferCopy){open->offset, open->offset, open->size};
+    f->upload_bytes += open->size;
+    open->size = 0;
+}
+
+/* Bytes of staging are to be uploaded; those of a section come in order and join where they touch.
+ */
+static inline void recon_section_staged(struct recon_flight *f, uint32_t section, uint64_t begin,
+                                        uint64_t bytes)
+{
+    struct recon_section *open = &f->open[section];
+    if (!open->size || open->offset + open->size != begin) {
+        recon_section_close(f, open);
+        open->offset = begin;
+    }
+    open->size += bytes;
+}
+
 /* As many pictures, and then deliveries, as fit one submission. */
 void recon_chunk_plan(const struct recon *r, const struct recon_picture *pictures, uint32_t n,
                       const struct recon_delivery *deliveries, uint32_t m,
@@ -181,52 +261,42 @@ void recon_chunk_plan(const struct recon *r, const struct recon_picture *picture
 void recon_chunk_pack(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk);
 
 /* recon_record.c */
-/* Record all parts of a chunk. */
-int recon_record(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk);
+/* Write the steps of a chunk to r->steps. */
+void recon_record(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk);
+static inline void recon_stamp(struct recon *r, enum recon_stage stage, uint32_t pass)
+{
+    gpu_steps_add(&r->steps,
+                  (struct gpu_step){.kind = GPU_STEP_STAMP, .stamp = (uint32_t)stage | pass << 8});
+}
 
-/* recon_queues.c */
-int recon_queues_open(struct recon *r);
-void recon_queues_close(struct recon *r);
-/* True if the chunk gains by several queues. */
-bool recon_chunk_parts(struct recon *r, const struct recon_chunk *chunk);
-/* True if plain deliveries of the chunk are copies. */
-bool recon_deliver_by_copy(const struct recon *r, const struct recon_chunk *chunk);
-/* Declare the dependencies of the part that is being recorded. */
-void recon_part_depend(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk,
-                       enum recon_part part);
-/* The chunk is submitted: its deliveries read slots. */
-void recon_parts_submitted(struct recon *r, const struct recon_chunk *chunk);
+static inline struct gpu_step recon_dispatch(const struct recon *r, VkPipeline pipeline,
+                                             const struct recon_push *push, uint32_t x, uint32_t y,
+                                             uint32_t z)
+{
+    struct gpu_step step = {.kind = GPU_STEP_GROUP,
+                            .group = {.pipeline = pipeline,
+                                      .layout = r->layout->pipeline,
+                                      .push_size = sizeof(*push),
+                                      .xyz = {x, y, z}}};
+    memcpy(step.group.push, push, sizeof(*push));
+    return step;
+}
 
 /* recon_deliver.c */
-int recon_deliver_pipelines(struct recon *r);
+/* The shaders that write host memory, for one pipeline each. */
+bool recon_format_valid(const struct recon *r, enum recon_format format);
 /* Check one delivery. by_copy: without a shader, where no sample has to be moved by itself. */
 int recon_deliver_prepare(const struct recon *r, const struct recon_delivery *d, bool by_copy,
                           struct recon_item *out);
 /* Prepare, sort into groups of one dispatch each, and make room in the hosts for their
  * rectangles. Fills chunk->shaded. */
 int recon_deliver_plan(struct recon *r, struct recon_chunk *chunk);
-void recon_deliver_record(struct recon *r, struct gpu_submission *s,
-                          const struct recon_chunk *chunk);
-/* The submission went out. */
-void recon_deliver_submitted(struct recon *r, const struct recon_chunk *chunk,
-                             const struct gpu_point *point);
-void recon_copies_record(struct recon *r, struct gpu_submission *s,
-                         const struct recon_chunk *chunk);
+/* Append the steps of the chunk's deliveries. */
+void recon_deliver_record(struct recon *r, const struct recon_chunk *chunk);
 
-/* recon_blur.c */
-/* Does every rectangle touch the picture? */
-bool recon_blur_valid(const struct recon_delivery *d);
-/* Make pipelines and buffer for the blurred items. */
-int recon_blur_plan(struct recon *r, uint32_t count);
-/* The cells of all items that are blurred; leaves them to be read by compute. */
-void recon_blur_record(struct recon *r, struct gpu_submission *s, uint32_t count);
-
-/* recon_times.c */
-void recon_stamp(struct recon *r, struct recon_flight *f, enum recon_stage stage, uint32_t pass);
+/* recon.c */
 /* GPU seconds spent in each pass of the table since creation. */
 void recon_pass_times(struct recon *r, double seconds[RECON_MAX_PASSES]);
-/* Add up a finished submission; with lock held. */
-void recon_times_add(struct recon *r, const struct gpu_submission *s);
 
 /* recon_read.c: for tests, beside recon_read_slot */
 int recon_write_slot(struct recon *r, uint32_t slot, const void *y, const void *cb, const void *cr);

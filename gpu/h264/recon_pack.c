@@ -77,14 +77,6 @@ static bool counts_fit(const struct recon *r, const struct counts *c,
     return sections_reachable(r, sections);
 }
 
-/* Slices take coefficient blocks in chunks, so many slices leave many gaps: beyond what its
- * macroblocks could fill, a picture is packed without them. */
-uint32_t recon_packed_blocks(const struct recon *r, const struct rec_view *view)
-{
-    uint64_t most = view->head.mb_count * recon_coeff_blocks_per_mb(&r->params);
-    return view->coeff_block_count > most ? (uint32_t)most : view->coeff_block_count;
-}
-
 static void counts_add_picture(const struct recon *r, struct counts *c, const struct rec_view *view)
 {
     c->pictures++;
@@ -147,46 +139,20 @@ void recon_chunk_plan(const struct recon *r, const struct recon_picture *picture
 
 #define DIRECT_BYTES 4096 /* less is not worth a copy command of its own */
 
-static void section_close(struct recon_flight *f, struct recon_section *open)
-{
-    if (open->size)
-        f->regions[f->region_count++] = (VkBufferCopy){open->offset, open->offset, open->size};
-    f->upload_bytes += open->size;
-    open->size = 0;
-}
-
-/* Bytes of staging are to be uploaded; those of a section come in order and join where they touch.
- */
-static void section_staged(struct recon_flight *f, uint32_t section, uint64_t begin, uint64_t bytes)
-{
-    struct recon_section *open = &f->open[section];
-    if (!open->size || open->offset + open->size != begin) {
-        section_close(f, open);
-        open->offset = begin;
-    }
-    open->size += bytes;
-}
-
-/* Records to entry `at` of a section: by way of staging, or, where they lie in an arena, by the
- * device alone. */
-static void section_put(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk,
-                        uint32_t section, uint64_t at, const void *from, uint64_t count,
-                        uint64_t size)
+/* Records to entry `at` of a section. Large ones wait in a list until it is known where they lie;
+ * the others go to staging. */
+static void section_put(struct recon_flight *f, const struct recon_chunk *chunk, uint32_t section,
+                        uint64_t at, const void *from, uint64_t count, uint64_t size)
 {
     uint64_t to = chunk->sections[section].offset + at * size, bytes = count * size;
-    struct gpu_place place;
-    bool may = section == BIND_MBS || section == BIND_MOTION || section == BIND_COEFFS;
     if (!bytes)
         return;
-    if (may && gpu_arena_find(r->g, from, bytes, &place) &&
-        (place.device || bytes >= DIRECT_BYTES)) {
-        f->copies[f->copy_count++] = (struct recon_copy){place.buffer, {place.offset, to, bytes}};
-        f->upload_bytes += place.device ? 0 : bytes;
-        f->resident |= place.device;
+    if (section == BIND_MBS || section == BIND_MOTION || section == BIND_COEFFS) {
+        f->pieces[f->piece_count++] = (struct recon_piece){section, to, bytes, from};
         return;
     }
     memcpy(f->staging.map + to, from, bytes);
-    section_staged(f, section, to, bytes);
+    recon_section_staged(f, section, to, bytes);
 }
 
 static uint32_t coeff_block_total(const struct rec_mb *mb)
@@ -223,15 +189,18 @@ static void pack_macroblocks(struct recon *r, struct recon_flight *f,
              coeff_blocks = recon_packed_blocks(r, view);
     uint64_t coeffs = chunk->sections[BIND_COEFFS].offset + c->coeff_blocks * r->coeff_block_bytes;
     if (coeff_blocks == view->coeff_block_count) {
-        section_put(r, f, chunk, BIND_MBS, c->mbs, view->mbs, view->head.mb_count,
+        section_put(f, chunk, BIND_MBS, c->mbs, view->mbs, view->head.mb_count,
                     sizeof(struct rec_mb));
-        section_put(r, f, chunk, BIND_COEFFS, c->coeff_blocks, view->coeffs, coeff_blocks,
+        section_put(f, chunk, BIND_COEFFS, c->coeff_blocks, view->coeffs, coeff_blocks,
                     r->coeff_block_bytes);
         return;
     }
     pack_compact(r, f->staging.map + mbs, f->staging.map + coeffs, view);
-    section_staged(f, BIND_MBS, mbs, view->head.mb_count * sizeof(struct rec_mb));
-    section_staged(f, BIND_COEFFS, coeffs, coeff_blocks * r->coeff_block_bytes);
+    /* they are in staging already */
+    f->pieces[f->piece_count++] =
+        (struct recon_piece){BIND_MBS, mbs, view->head.mb_count * sizeof(struct rec_mb), NULL};
+    f->pieces[f->piece_count++] =
+        (struct recon_piece){BIND_COEFFS, coeffs, coeff_blocks * r->coeff_block_bytes, NULL};
 }
 
 /* Motion is 4 bytes in 5 of a picture without coefficients. Pictures without motion leave a gap
@@ -248,32 +217,53 @@ static void pack_picture(struct recon *r, struct recon_flight *f, const struct r
     head.coeff_base = (uint32_t)c->coeff_blocks;
     head.weight_base = (uint32_t)c->weights;
     head.scaling_base = (uint32_t)c->scaling;
-    section_put(r, f, chunk, BIND_PICTURES, c->pictures, &head, 1, sizeof(head));
+    section_put(f, chunk, BIND_PICTURES, c->pictures, &head, 1, sizeof(head));
     pack_macroblocks(r, f, chunk, view, c);
     if (view->head.has_inter && view->motion)
-        section_put(r, f, chunk, BIND_MOTION, c->mbs, view->motion, head.mb_count,
+        section_put(f, chunk, BIND_MOTION, c->mbs, view->motion, head.mb_count,
                     sizeof(struct rec_motion));
-    section_put(r, f, chunk, BIND_SLICES, c->slices, view->slices, view->slice_count,
+    section_put(f, chunk, BIND_SLICES, c->slices, view->slices, view->slice_count,
                 sizeof(struct rec_slice));
-    section_put(r, f, chunk, BIND_WEIGHTS, c->weights, view->weights, view->weight_count,
+    section_put(f, chunk, BIND_WEIGHTS, c->weights, view->weights, view->weight_count,
                 sizeof(int16_t));
-    section_put(r, f, chunk, BIND_SCALING, c->scaling, view->scaling, view->scaling_count,
+    section_put(f, chunk, BIND_SCALING, c->scaling, view->scaling, view->scaling_count,
                 sizeof(struct rec_scaling));
     counts_add_picture(r, c, view);
+}
+
+/* By way of staging, or, where they lie in an arena, by the device alone. */
+static void pieces_put(struct recon *r, struct recon_flight *f)
+{
+    for (uint32_t i = 0; i < f->piece_count; i++) {
+        const struct recon_piece *p = &f->pieces[i];
+        struct gpu_place place;
+        if (p->from && gpu_arena_find(r->g, p->from, p->bytes, &place) &&
+            (place.device || p->bytes >= DIRECT_BYTES)) {
+            f->copies[f->copy_count++] =
+                (struct recon_copy){place.buffer, {place.offset, p->to, p->bytes}};
+            f->upload_bytes += place.device ? 0 : p->bytes;
+            if (place.device && !f->writer_count)
+                f->writer_count = gpu_arena_writers(r->g, f->writers);
+            continue;
+        }
+        if (p->from)
+            memcpy(f->staging.map + p->to, p->from, p->bytes);
+        recon_section_staged(f, p->section, p->to, p->bytes);
+    }
 }
 
 void recon_chunk_pack(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk)
 {
     struct counts c = {0};
-    f->region_count = f->copy_count = 0;
-    f->resident = false;
+    f->region_count = f->copy_count = f->piece_count = f->writer_count = 0;
     f->upload_bytes = 0;
     for (uint32_t i = 0; i < chunk->picture_count; i++)
         if (chunk->pictures[i].view)
             pack_picture(r, f, chunk, &chunk->pictures[i], &c);
     for (uint32_t i = 0; i < chunk->delivery_count; i++)
-        section_put(r, f, chunk, BIND_DELIVER, i, &r->items[i].args, 1,
+        section_put(f, chunk, BIND_DELIVER, i, &r->items[i].args, 1,
                     sizeof(struct recon_deliver_args));
+    pieces_put(r, f);
     for (uint32_t i = 0; i <= BIND_DELIVER; i++)
-        section_close(f, &f->open[i]);
+        recon_section_close(f, &f->open[i]);
 }

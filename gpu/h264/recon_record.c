@@ -1,25 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Command buffers of a chunk: upload, clears, copies of slots, the passes of the table, deliveries.
+ * The steps of a chunk: upload, clears, copies of slots, the passes of the table, deliveries.
  * Barriers follow from declared accesses; gpu_work keeps their state from one submission of the
- * main queue to the next. Semaphores order the other queues (recon_queues.c), so their state starts
- * empty.
+ * main queue to the next. Semaphores order the other queues, so their state starts empty. A picture
+ * that reuses the slot of a frame waits until the frame has left.
  */
-#include "gpu/engine/barrier_record.h"
-#include "gpu/engine/debug_values.h"
 #include "gpu/h264/recon_internal.h"
 
-static void sync_indirect(struct recon *r, struct gpu_submission *s, uint32_t reads,
-                          uint32_t writes)
-{
-    struct barrier_need need = {0};
-    barrier_declare(s->barriers, BARRIER_COMPUTE, reads, writes, &need);
-    barrier_declare(s->barriers, BARRIER_INDIRECT, RECON_B(BIND_COUNTERS), 0, &need);
-    gpu_barrier_record(r->g, s->commands, s->barriers, &need);
-    barrier_accessed(s->barriers, BARRIER_COMPUTE, reads, writes);
-    if (!(writes & RECON_B(BIND_COUNTERS)))
-        barrier_accessed(s->barriers, BARRIER_INDIRECT, RECON_B(BIND_COUNTERS), 0);
-}
+#define COPY_GROUP_X 32
+#define COPY_GROUP_Y 8
 
 static void bind_sections(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk)
 {
@@ -57,25 +46,57 @@ static bool uploads(const struct recon *r, const struct recon_flight *f)
     return (!r->g->unified && f->region_count) || f->copy_count;
 }
 
-static void record_upload(struct recon *r, struct recon_flight *f)
+static void record_upload(struct recon *r, const struct recon_flight *f)
 {
-    struct gpu *g = r->g;
-    VkBuffer to = g->unified ? f->staging.buffer : f->upload.buffer;
-    if (!g->unified && f->region_count)
-        g->vk.vkCmdCopyBuffer(f->s->commands, f->staging.buffer, to, f->region_count, f->regions);
+    VkBuffer to = r->g->unified ? f->staging.buffer : f->upload.buffer;
+    if (!r->g->unified && f->region_count)
+        gpu_steps_add(&r->steps, (struct gpu_step){
+                                     .kind = GPU_STEP_COPY,
+                                     .copy = {f->staging.buffer, to, f->region_count, f->regions}});
     for (uint32_t i = 0; i < f->copy_count; i++)
-        g->vk.vkCmdCopyBuffer(f->s->commands, f->copies[i].from, to, 1, &f->copies[i].region);
+        gpu_steps_add(&r->steps,
+                      (struct gpu_step){.kind = GPU_STEP_COPY,
+                                        .copy = {f->copies[i].from, to, 1, &f->copies[i].region}});
 }
 
-static void record_zeros(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk)
+static void record_zeros(struct recon *r, const struct recon_chunk *chunk)
 {
     if (!chunk->shape.pictures || !r->zeroed)
         return;
-    gpu_work_sync(f->s, BARRIER_TRANSFER, 0, r->zeroed);
+    gpu_steps_access(&r->steps, BARRIER_COMMAND, BARRIER_TRANSFER, 0, r->zeroed);
     for (uint32_t i = 0; i <= BIND_DELIVER; i++)
         if (r->zeroed & RECON_B(i))
-            r->g->vk.vkCmdFillBuffer(f->s->commands, r->scratch.buffer, r->regions[i].offset,
-                                     r->regions[i].size, 0);
+            gpu_steps_add(&r->steps,
+                          (struct gpu_step){.kind = GPU_STEP_FILL,
+                                            .fill = {r->scratch.buffer, r->regions[i].offset,
+                                                     r->regions[i].size, NULL}});
+}
+
+/* Copies of one batch do not depend on each other: one barrier in front of them all. */
+static void record_slot_copies(struct recon *r, const struct recon_chunk *chunk)
+{
+    const struct gpu_image *luma = &r->images[BIND_FRAME_Y - BIND_WORK_Y];
+    VkPipeline pipeline = r->copy_pipeline;
+    gpu_steps_label(&r->steps, "copy_frame");
+    gpu_steps_access(&r->steps, BARRIER_COMMAND, BARRIER_COMPUTE, RECON_FRAMES, RECON_FRAMES);
+    for (uint32_t i = 0; i < chunk->picture_count; i++) {
+        const struct recon_picture *p = &chunk->pictures[i];
+        if (p->view || (p->slot == p->copy_from && p->rows == p->rows_from))
+            continue;
+        uint32_t rows = p->rows ? p->rows : REC_FRAME,
+                 rows_from = p->rows ? p->rows_from : REC_FRAME;
+        struct recon_push push = {.first_picture = p->slot,
+                                  .param = p->copy_from,
+                                  .depth_luma = r->params.bit_depth[0],
+                                  .depth_chroma = recon_chroma_depth(&r->params),
+                                  .step = COPY_WHAT(rows, rows_from, p->planes ? p->planes : 7u)};
+        gpu_steps_add(&r->steps,
+                      recon_dispatch(r, pipeline, &push,
+                                     (luma->width + COPY_GROUP_X - 1) / COPY_GROUP_X,
+                                     (luma->height + COPY_GROUP_Y - 1) / COPY_GROUP_Y, 1));
+        pipeline = VK_NULL_HANDLE;
+    }
+    gpu_steps_label(&r->steps, NULL);
 }
 
 /* The accesses of a pass depend on the planes of the format. */
@@ -102,137 +123,143 @@ static struct recon_push push_of(const struct recon *r, const struct recon_pass 
                                .depth_chroma = recon_chroma_depth(&r->params)};
 }
 
-static void record_steps(struct recon *r, struct gpu_submission *s, const struct recon_pass *pass,
-                         const struct recon_chunk *chunk, uint32_t steps)
+static void record_dispatches(struct recon *r, VkPipeline pipeline, const struct recon_pass *pass,
+                              const struct recon_shape *shape, uint32_t steps)
 {
-    const struct recon_shape *shape = &chunk->shape;
     struct recon_push push = push_of(r, pass, shape);
-    for (uint32_t step = 0; step < steps; step++) {
+    for (push.step = 0; push.step < steps; push.step++) {
         uint32_t xyz[3] = {1, 1, 1};
         if (pass->groups)
-            pass->groups(shape, step, xyz);
+            pass->groups(shape, push.step, xyz);
         if (!xyz[0] || !xyz[1] || !xyz[2])
             continue;
-        gpu_work_sync(s, BARRIER_COMPUTE, pass_reads(pass, shape), pass_writes(pass, shape));
-        push.step = step;
-        r->g->vk.vkCmdPushConstants(s->commands, r->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT,
-                                    0, sizeof(push), &push);
-        r->g->vk.vkCmdDispatch(s->commands, xyz[0], xyz[1], xyz[2]);
+        gpu_steps_access(&r->steps, BARRIER_COMMAND, BARRIER_COMPUTE, pass_reads(pass, shape),
+                         pass_writes(pass, shape));
+        gpu_steps_add(&r->steps, recon_dispatch(r, pipeline, &push, xyz[0], xyz[1], xyz[2]));
+        pipeline = VK_NULL_HANDLE;
     }
 }
 
-static void record_indirect(struct recon *r, struct gpu_submission *s,
-                            const struct recon_pass *pass, const struct recon_chunk *chunk)
+static void record_indirect(struct recon *r, VkPipeline pipeline, const struct recon_pass *pass,
+                            const struct recon_shape *shape)
 {
-    const struct recon_shape *shape = &chunk->shape;
     struct recon_push push = push_of(r, pass, shape);
-    sync_indirect(r, s, pass_reads(pass, shape), pass_writes(pass, shape));
-    r->g->vk.vkCmdPushConstants(s->commands, r->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                                sizeof(push), &push);
-    r->g->vk.vkCmdDispatchIndirect(s->commands, r->scratch.buffer,
-                                   r->regions[BIND_COUNTERS].offset + pass->indirect_offset);
+    struct gpu_step step = recon_dispatch(r, pipeline, &push, 0, 0, 0);
+    step.group.indirect = r->scratch.buffer;
+    step.group.offset = r->regions[BIND_COUNTERS].offset + pass->indirect_offset;
+    const struct barrier_access access = {BARRIER_COMMAND, BARRIER_COMPUTE, pass_reads(pass, shape),
+                                          pass_writes(pass, shape), RECON_B(BIND_COUNTERS)};
+    gpu_steps_add(&r->steps, (struct gpu_step){.kind = GPU_STEP_ACCESS, .access = access});
+    gpu_steps_add(&r->steps, step);
 }
 
-static int record_pass(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk,
-                       uint32_t index)
+static void record_pass(struct recon *r, const struct recon_chunk *chunk, uint32_t index)
 {
     const struct recon_pass *pass = &recon_passes[index];
     if (pass->wanted && !pass->wanted(&chunk->shape))
-        return GPU_OK;
+        return;
     uint32_t steps = pass->steps ? pass->steps(&chunk->shape) : 1;
     if (!steps)
-        return GPU_OK;
-    int err = recon_pass_pipeline(r, index);
-    if (err < 0)
-        return err;
-    gpu_label_begin(r->g, f->s->commands, pass->name);
-    r->g->vk.vkCmdBindPipeline(f->s->commands, VK_PIPELINE_BIND_POINT_COMPUTE, r->pipelines[index]);
+        return;
+    gpu_steps_label(&r->steps, pass->name);
     if (pass->indirect)
-        record_indirect(r, f->s, pass, chunk);
+        record_indirect(r, r->pipelines[index], pass, &chunk->shape);
     else
-        record_steps(r, f->s, pass, chunk, steps);
-    gpu_label_end(r->g, f->s->commands);
-    recon_stamp(r, f, pass->stage, index);
-    return GPU_OK;
+        record_dispatches(r, r->pipelines[index], pass, &chunk->shape, steps);
+    gpu_steps_label(&r->steps, NULL);
+    recon_stamp(r, pass->stage, index);
 }
 
-static int begin_part(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk,
-                      enum recon_part part)
+static void after_part(struct recon *r, enum gpu_step_kind kind, enum recon_part part)
 {
-    int err = gpu_work_record(f->s, part);
-    if (err == GPU_OK)
-        recon_part_depend(r, f, chunk, part);
-    return err;
+    gpu_steps_add(&r->steps, (struct gpu_step){.kind = kind, .part = part});
 }
 
-static void recon_bind(struct recon *r, struct recon_flight *f)
+static void after_point(struct recon *r, struct gpu_point point)
 {
-    r->g->vk.vkCmdBindDescriptorSets(f->s->commands, VK_PIPELINE_BIND_POINT_COMPUTE,
-                                     r->layout->pipeline, SET_BATCH, 1, &f->set, 0, NULL);
-    gpu_debug_bind(r->g, f->s->commands, r->layout);
+    gpu_steps_add(&r->steps, (struct gpu_step){.kind = GPU_STEP_AFTER, .point = point});
+}
+
+/* Deliveries that still read slots which the chunk writes. */
+static void after_readers(struct recon *r, const struct recon_chunk *chunk)
+{
+    for (int part = RECON_PART_DELIVER; part <= RECON_PART_DOWN; part++) {
+        uint64_t latest = 0;
+        for (uint32_t i = 0; i < chunk->picture_count; i++) {
+            uint64_t *value = recon_slot_read(r, chunk->pictures[i].slot, part);
+            latest = *value > latest ? *value : latest;
+            *value = 0;
+        }
+        after_point(r, (struct gpu_point){r->queues[part], latest});
+    }
+}
+
+/* Begin a part. Semaphores order the parts, so the barriers of one know nothing of the others. The
+ * flight's buffers are idle: earlier accesses to `forgotten` are over. */
+static void begin_part(struct recon *r, const struct recon_flight *f,
+                       const struct recon_chunk *chunk, enum recon_part part, uint32_t forgotten)
+{
+    bool copies_up = part == RECON_PART_UP || (part == RECON_PART_MAIN && !chunk->parts);
+    after_part(r, GPU_STEP_PART, part);
+    if (part != RECON_PART_UP)
+        after_part(r, GPU_STEP_AFTER_PART, RECON_PART_UP);
+    for (uint32_t i = 0; copies_up && i < f->writer_count; i++)
+        after_point(r, f->writers[i]);
+    if (part == RECON_PART_MAIN)
+        after_readers(r, chunk);
+    if (part > RECON_PART_MAIN) {
+        after_part(r, GPU_STEP_AFTER_LAST, RECON_PART_MAIN);
+        after_part(r, GPU_STEP_AFTER_PART, RECON_PART_MAIN);
+    }
+    if (forgotten)
+        gpu_steps_access(&r->steps, BARRIER_FORGET, BARRIER_TRANSFER, 0, forgotten);
+}
+
+static void record_binding(struct recon *r, const struct recon_flight *f)
+{
+    gpu_steps_add(&r->steps, (struct gpu_step){.kind = GPU_STEP_BIND, .bind = {r->layout, f->set}});
 }
 
 /* Clears, copies of slots, the passes. */
-static int record_pictures(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk)
+static void record_pictures(struct recon *r, const struct recon_flight *f,
+                            const struct recon_chunk *chunk)
 {
-    int err = GPU_OK;
-    record_zeros(r, f, chunk);
-    recon_bind(r, f);
+    record_zeros(r, chunk);
+    record_binding(r, f);
     if (chunk->copies)
-        recon_copies_record(r, f->s, chunk);
-    recon_stamp(r, f, RECON_UPLOAD, RECON_NO_PASS);
+        record_slot_copies(r, chunk);
+    recon_stamp(r, RECON_UPLOAD, RECON_NO_PASS);
     for (uint32_t i = 0; chunk->shape.pictures && i < recon_pass_count; i++)
-        TRY(record_pass(r, f, chunk, i));
-error:
-    return err;
+        record_pass(r, chunk, i);
 }
 
-/* The flight's buffers are idle: earlier accesses to them are over. */
-static int record_whole(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk)
+/* One part, or the upload, the pictures and the deliveries in one each. */
+void recon_record(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk)
 {
-    int err = GPU_OK;
-    TRY(begin_part(r, f, chunk, RECON_PART_MAIN));
-    gpu_work_forget(f->s, RECON_UPLOADED);
-    record_upload(r, f);
-    if (uploads(r, f))
-        barrier_accessed(f->s->barriers, BARRIER_TRANSFER, 0, RECON_UPLOADED);
-    TRY(record_pictures(r, f, chunk));
-    if (chunk->delivery_count) {
-        recon_deliver_record(r, f->s, chunk);
-        recon_stamp(r, f, RECON_DELIVER, RECON_NO_PASS);
-    }
-error:
-    return err;
-}
-
-/* Semaphores order the parts, so the barriers of one know nothing of the others. */
-static int record_parts(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk)
-{
-    int err = GPU_OK;
-    if (uploads(r, f)) {
-        TRY(begin_part(r, f, chunk, RECON_PART_UP));
-        record_upload(r, f);
-        recon_stamp(r, f, RECON_UPLOAD, RECON_NO_PASS);
-    }
-    if (chunk->shape.pictures || chunk->copies) {
-        TRY(begin_part(r, f, chunk, RECON_PART_MAIN));
-        gpu_work_forget(f->s, RECON_UPLOADED);
-        TRY(record_pictures(r, f, chunk));
-    }
-    if (chunk->delivery_count) {
-        TRY(begin_part(r, f, chunk, chunk->shaded ? RECON_PART_DELIVER : RECON_PART_DOWN));
-        gpu_work_forget(f->s, UINT32_MAX);
-        if (chunk->shaded)
-            recon_bind(r, f);
-        recon_deliver_record(r, f->s, chunk);
-        recon_stamp(r, f, RECON_DELIVER, RECON_NO_PASS);
-    }
-error:
-    return err;
-}
-
-int recon_record(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk)
-{
+    bool whole = !chunk->parts, up = uploads(r, f);
+    r->steps.count = 0;
+    r->steps.failed = false;
     bind_sections(r, f, chunk);
-    return chunk->parts ? record_parts(r, f, chunk) : record_whole(r, f, chunk);
+    if (whole)
+        begin_part(r, f, chunk, RECON_PART_MAIN, RECON_UPLOADED);
+    else if (up)
+        begin_part(r, f, chunk, RECON_PART_UP, 0);
+    record_upload(r, f);
+    if (whole && up)
+        gpu_steps_access(&r->steps, BARRIER_ONLY_NOTED, BARRIER_TRANSFER, 0, RECON_UPLOADED);
+    else if (up)
+        recon_stamp(r, RECON_UPLOAD, RECON_NO_PASS);
+    if (whole || chunk->shape.pictures || chunk->copies) {
+        if (!whole)
+            begin_part(r, f, chunk, RECON_PART_MAIN, RECON_UPLOADED);
+        record_pictures(r, f, chunk);
+    }
+    if (!chunk->delivery_count)
+        return;
+    if (!whole) {
+        begin_part(r, f, chunk, chunk->shaded ? RECON_PART_DELIVER : RECON_PART_DOWN, UINT32_MAX);
+        if (chunk->shaded)
+            record_binding(r, f);
+    }
+    recon_deliver_record(r, chunk);
 }

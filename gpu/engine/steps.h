@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Work as data: a list of steps, which gpu_work_play records and submits in one go. Pointers in
+ * steps stay valid until then. Thread: that of the list.
+ */
+#ifndef PELTON_GPU_STEPS_H
+#define PELTON_GPU_STEPS_H
+
+#include "gpu/engine/pipeline.h"
+#include "gpu/engine/work.h"
+
+#include <stdlib.h>
+
+#define GPU_STEP_PUSH 64 /* most bytes of push constants */
+
+enum gpu_step_kind {
+    GPU_STEP_PART,       /* begin a part */
+    GPU_STEP_AFTER,      /* the part starts after the point */
+    GPU_STEP_AFTER_PART, /* after an earlier part of this submission */
+    GPU_STEP_AFTER_LAST, /* after the part as the last submission had it */
+    GPU_STEP_ACCESS,     /* of the next commands: the barrier that follows from it */
+    GPU_STEP_STAMP,
+    GPU_STEP_BIND,
+    GPU_STEP_GROUP, /* dispatch */
+    GPU_STEP_FILL,  /* with zeros */
+    GPU_STEP_UPDATE,
+    GPU_STEP_COPY,
+    GPU_STEP_COPY_IMAGE,
+    GPU_STEP_LABEL,
+    GPU_STEP_LABEL_END
+};
+
+struct gpu_step_group {
+    VkPipeline pipeline;      /* 0: the one before */
+    VkPipelineLayout layout;  /* of the pipeline */
+    VkDescriptorSet host_set; /* 0: the one before */
+    uint32_t push_size, xyz[3];
+    uint8_t push[GPU_STEP_PUSH];
+    VkBuffer indirect; /* 0: xyz */
+    uint64_t offset;   /* of the arguments */
+};
+
+struct gpu_step {
+    enum gpu_step_kind kind;
+    union {
+        struct barrier_access access;
+        uint32_t part, stamp;
+        const char *label;
+        struct gpu_point point;
+        struct {
+            const struct gpu_layout *layout;
+            VkDescriptorSet set;
+        } bind;
+        struct gpu_step_group group;
+        struct {
+            VkBuffer buffer;
+            uint64_t offset, size;
+            const void *data; /* of an update */
+        } fill;
+        struct {
+            VkBuffer from, to;
+            uint32_t count;
+            const VkBufferCopy *regions;
+        } copy;
+        struct {
+            VkImage from;
+            VkBuffer to;
+            VkBufferImageCopy region;
+        } image;
+    };
+};
+
+struct gpu_steps {
+    struct gpu_step *all;
+    uint32_t count, capacity;
+    bool failed; /* no memory for a step */
+};
+
+static inline void gpu_steps_add(struct gpu_steps *steps, struct gpu_step step)
+{
+    if (steps->count == steps->capacity) {
+        uint32_t capacity = 2 * steps->capacity + 256;
+        struct gpu_step *grown = realloc(steps->all, capacity * sizeof(*grown));
+        steps->failed |= !grown;
+        if (!grown)
+            return;
+        steps->all = grown;
+        steps->capacity = capacity;
+    }
+    steps->all[steps->count++] = step;
+}
+
+static inline void gpu_steps_access(struct gpu_steps *steps, enum barrier_access_kind kind,
+                                    enum barrier_stage stage, uint32_t reads, uint32_t writes)
+{
+    gpu_steps_add(steps, (struct gpu_step){.kind = GPU_STEP_ACCESS,
+                                           .access = {kind, stage, reads, writes, 0}});
+}
+
+static inline void gpu_steps_label(struct gpu_steps *steps, const char *name)
+{
+    gpu_steps_add(steps, name ? (struct gpu_step){.kind = GPU_STEP_LABEL, .label = name}
+                              : (struct gpu_step){.kind = GPU_STEP_LABEL_END});
+}
+
+/* Record the steps and submit them. After an error nothing of the submission is running. */
+int gpu_work_play(struct gpu_submission *s, const struct gpu_steps *steps);
+
+#endif
