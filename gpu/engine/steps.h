@@ -21,6 +21,7 @@ enum gpu_step_kind {
     GPU_STEP_ACCESS,     /* of the next commands: the barrier that follows from it */
     GPU_STEP_STAMP,
     GPU_STEP_BIND,
+    GPU_STEP_PIPELINE,
     GPU_STEP_GROUP, /* dispatch */
     GPU_STEP_FILL,  /* with zeros */
     GPU_STEP_UPDATE,
@@ -46,6 +47,7 @@ struct gpu_step {
         struct barrier_access access;
         uint32_t part, stamp;
         const char *label;
+        VkPipeline pipeline;
         struct gpu_point point;
         struct {
             const struct gpu_layout *layout;
@@ -101,6 +103,11 @@ static inline void gpu_steps_label(struct gpu_steps *steps, const char *name)
 {
     gpu_steps_add(steps, name ? (struct gpu_step){.kind = GPU_STEP_LABEL, .label = name}
                               : (struct gpu_step){.kind = GPU_STEP_LABEL_END});
+}
+
+static inline void gpu_steps_pipeline(struct gpu_steps *steps, VkPipeline pipeline)
+{
+    gpu_steps_add(steps, (struct gpu_step){.kind = GPU_STEP_PIPELINE, .pipeline = pipeline});
 }
 
 /* Record the steps and submit them. After an error nothing of the submission is running. */

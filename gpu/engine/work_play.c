@@ -219,6 +219,9 @@ static void play_command(struct gpu *g, VkCommandBuffer commands, const struct g
                                       t->bind.layout->pipeline, 0, 1, &t->bind.set, 0, NULL);
         gpu_debug_bind(g, commands, t->bind.layout);
         break;
+    case GPU_STEP_PIPELINE:
+        g->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, t->pipeline);
+        break;
     case GPU_STEP_GROUP:
         play_group(g, commands, t);
         break;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Creation of a recon: frame store, scratch buffers, pipelines, flights. Everything is allocated
- * here, except when a flight's staging grows for a picture of unusually many slices.
+ * here, except for the little that recon_prepare.c adds later.
  */
 #include "gpu/engine/descriptors.h"
 #include "gpu/h264/recon_internal.h"

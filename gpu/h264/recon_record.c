@@ -76,8 +76,8 @@ static void record_zeros(struct recon *r, const struct recon_chunk *chunk)
 static void record_slot_copies(struct recon *r, const struct recon_chunk *chunk)
 {
     const struct gpu_image *luma = &r->images[BIND_FRAME_Y - BIND_WORK_Y];
-    VkPipeline pipeline = r->copy_pipeline;
     gpu_steps_label(&r->steps, "copy_frame");
+    gpu_steps_pipeline(&r->steps, r->copy_pipeline);
     gpu_steps_access(&r->steps, BARRIER_COMMAND, BARRIER_COMPUTE, RECON_FRAMES, RECON_FRAMES);
     for (uint32_t i = 0; i < chunk->picture_count; i++) {
         const struct recon_picture *p = &chunk->pictures[i];
@@ -91,10 +91,9 @@ static void record_slot_copies(struct recon *r, const struct recon_chunk *chunk)
                                   .depth_chroma = recon_chroma_depth(&r->params),
                                   .step = COPY_WHAT(rows, rows_from, p->planes ? p->planes : 7u)};
         gpu_steps_add(&r->steps,
-                      recon_dispatch(r, pipeline, &push,
+                      recon_dispatch(r, VK_NULL_HANDLE, &push,
                                      (luma->width + COPY_GROUP_X - 1) / COPY_GROUP_X,
                                      (luma->height + COPY_GROUP_Y - 1) / COPY_GROUP_Y, 1));
-        pipeline = VK_NULL_HANDLE;
     }
     gpu_steps_label(&r->steps, NULL);
 }
@@ -123,7 +122,7 @@ static struct recon_push push_of(const struct recon *r, const struct recon_pass 
                                .depth_chroma = recon_chroma_depth(&r->params)};
 }
 
-static void record_dispatches(struct recon *r, VkPipeline pipeline, const struct recon_pass *pass,
+static void record_dispatches(struct recon *r, const struct recon_pass *pass,
                               const struct recon_shape *shape, uint32_t steps)
 {
     struct recon_push push = push_of(r, pass, shape);
@@ -135,16 +134,15 @@ static void record_dispatches(struct recon *r, VkPipeline pipeline, const struct
             continue;
         gpu_steps_access(&r->steps, BARRIER_COMMAND, BARRIER_COMPUTE, pass_reads(pass, shape),
                          pass_writes(pass, shape));
-        gpu_steps_add(&r->steps, recon_dispatch(r, pipeline, &push, xyz[0], xyz[1], xyz[2]));
-        pipeline = VK_NULL_HANDLE;
+        gpu_steps_add(&r->steps, recon_dispatch(r, VK_NULL_HANDLE, &push, xyz[0], xyz[1], xyz[2]));
     }
 }
 
-static void record_indirect(struct recon *r, VkPipeline pipeline, const struct recon_pass *pass,
+static void record_indirect(struct recon *r, const struct recon_pass *pass,
                             const struct recon_shape *shape)
 {
     struct recon_push push = push_of(r, pass, shape);
-    struct gpu_step step = recon_dispatch(r, pipeline, &push, 0, 0, 0);
+    struct gpu_step step = recon_dispatch(r, VK_NULL_HANDLE, &push, 0, 0, 0);
     step.group.indirect = r->scratch.buffer;
     step.group.offset = r->regions[BIND_COUNTERS].offset + pass->indirect_offset;
     const struct barrier_access access = {BARRIER_COMMAND, BARRIER_COMPUTE, pass_reads(pass, shape),
@@ -162,10 +160,11 @@ static void record_pass(struct recon *r, const struct recon_chunk *chunk, uint32
     if (!steps)
         return;
     gpu_steps_label(&r->steps, pass->name);
+    gpu_steps_pipeline(&r->steps, r->pipelines[index]);
     if (pass->indirect)
-        record_indirect(r, r->pipelines[index], pass, &chunk->shape);
+        record_indirect(r, pass, &chunk->shape);
     else
-        record_dispatches(r, r->pipelines[index], pass, &chunk->shape, steps);
+        record_dispatches(r, pass, &chunk->shape, steps);
     gpu_steps_label(&r->steps, NULL);
     recon_stamp(r, pass->stage, index);
 }

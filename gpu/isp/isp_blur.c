@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Privacy blur of developed pictures: two passes over the finished planes on the device, so no
- * other pass knows of it. The arithmetic is that of deliveries (recon_blur.c).
+ * other pass knows of it. The arithmetic is that of deliveries (recon_deliver.c).
  */
 #include "gpu/engine/descriptors.h"
 #include "gpu/isp/isp_internal.h"
