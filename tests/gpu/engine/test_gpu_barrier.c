@@ -104,6 +104,38 @@ static void forgotten_resources_wait_for_nothing(void **state)
     expect(step(&s, BARRIER_HOST, B, 0), T, T, H);
 }
 
+static struct barrier_need note(struct barrier_state *s, enum barrier_access_kind kind,
+                                enum barrier_stage stage, uint32_t reads, uint32_t writes,
+                                uint32_t indirect)
+{
+    return barrier_note(s, &(struct barrier_access){kind, stage, reads, writes, indirect});
+}
+
+static void arguments_wait_with_their_command(void **state)
+{
+    struct barrier_state s = {0};
+    note(&s, BARRIER_COMMAND, BARRIER_COMPUTE, 0, A | B, 0);
+    expect(note(&s, BARRIER_COMMAND, BARRIER_COMPUTE, A, 0, B), C, C, C | I);
+    expect(note(&s, BARRIER_COMMAND, BARRIER_TRANSFER, 0, B, 0), C | I, C, T);
+}
+
+static void a_noted_access_has_no_barrier(void **state)
+{
+    struct barrier_state s = {0};
+    note(&s, BARRIER_COMMAND, BARRIER_COMPUTE, 0, A, 0);
+    expect(note(&s, BARRIER_ONLY_NOTED, BARRIER_TRANSFER, 0, A, 0), 0, 0, 0);
+    expect(note(&s, BARRIER_COMMAND, BARRIER_COMPUTE, A, 0, 0), T, T, C);
+}
+
+static void reads_of_the_host_are_not_noted(void **state)
+{
+    struct barrier_state s = {0};
+    note(&s, BARRIER_COMMAND, BARRIER_COMPUTE, 0, A, 0);
+    expect(note(&s, BARRIER_FOR_HOST, BARRIER_HOST, A, 0, 0), C, C, H);
+    note(&s, BARRIER_FORGET, BARRIER_TRANSFER, 0, A, 0);
+    expect(note(&s, BARRIER_COMMAND, BARRIER_TRANSFER, 0, A, 0), 0, 0, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -115,6 +147,9 @@ int main(void)
         cmocka_unit_test(indirect_is_a_stage_of_its_own),
         cmocka_unit_test(independent_passes_overlap),
         cmocka_unit_test(forgotten_resources_wait_for_nothing),
+        cmocka_unit_test(arguments_wait_with_their_command),
+        cmocka_unit_test(a_noted_access_has_no_barrier),
+        cmocka_unit_test(reads_of_the_host_are_not_noted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
