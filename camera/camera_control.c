@@ -201,67 +201,51 @@ static void control_matrix(const struct camera_control *c, double out[9])
     memcpy(out, any ? c->ccm : identity, sizeof(identity));
 }
 
-static void control_read(const struct camera_control *c, enum control id,
-                         struct pelton_control *out)
+/* Controls with one number; false: id has more than one. */
+static bool control_read_number(const struct camera_control *c, enum control id, double *value)
 {
     static const double libcamera_metering[] = {[CAMERA_METER_MATRIX] = 2,
                                                 [CAMERA_METER_CENTRE] = 0,
                                                 [CAMERA_METER_SPOT] = 1,
                                                 [CAMERA_METER_REGION] = 3};
     const struct ae *ae = &c->ae;
+    const double values[CONTROLS] = {
+        [AE_ENABLE] = !(c->time_manual && c->gain_manual),
+        [AE_LOCK] = ae->locked,
+        [TIME_MODE] = c->time_manual,
+        [GAIN_MODE] = c->gain_manual,
+        [EXPOSURE_TIME] = ae->asked.time_us,
+        [ANALOGUE_GAIN] = ae->asked.analogue,
+        [DIGITAL_GAIN] = ae->asked.digital,
+        [EXPOSURE_VALUE] = c->limits.ev,
+        [METERING] = libcamera_metering[c->metering],
+        [FLICKER_PERIOD] = c->limits.flicker_us,
+        [AWB_ENABLE] = c->awb,
+    };
+    if (id == METER_REGION || id == COLOUR_GAINS || id == COLOUR_MATRIX || id == SCALER_CROP)
+        return false;
+    *value = values[id];
+    return true;
+}
+
+static void control_read(const struct camera_control *c, enum control id,
+                         struct pelton_control *out)
+{
     memset(out, 0, sizeof(*out));
     snprintf(out->name, sizeof(out->name), "%s", table[id].name);
     out->n = table[id].n;
     control_limits(c, id, &out->least, &out->most);
-    switch (id) {
-    case AE_ENABLE:
-        out->value[0] = !(c->time_manual && c->gain_manual);
-        break;
-    case AE_LOCK:
-        out->value[0] = ae->locked;
-        break;
-    case TIME_MODE:
-        out->value[0] = c->time_manual;
-        break;
-    case GAIN_MODE:
-        out->value[0] = c->gain_manual;
-        break;
-    case EXPOSURE_TIME:
-        out->value[0] = ae->asked.time_us;
-        break;
-    case ANALOGUE_GAIN:
-        out->value[0] = ae->asked.analogue;
-        break;
-    case DIGITAL_GAIN:
-        out->value[0] = ae->asked.digital;
-        break;
-    case EXPOSURE_VALUE:
-        out->value[0] = c->limits.ev;
-        break;
-    case METERING:
-        out->value[0] = libcamera_metering[c->metering];
-        break;
-    case METER_REGION:
+    if (control_read_number(c, id, out->value))
+        return;
+    if (id == METER_REGION)
         rect_values(&c->meter_region, out->value);
-        break;
-    case FLICKER_PERIOD:
-        out->value[0] = c->limits.flicker_us;
-        break;
-    case AWB_ENABLE:
-        out->value[0] = c->awb;
-        break;
-    case COLOUR_GAINS:
+    else if (id == SCALER_CROP)
+        rect_values(&c->crop, out->value);
+    else if (id == COLOUR_MATRIX)
+        control_matrix(c, out->value);
+    else {
         out->value[0] = c->red_gain;
         out->value[1] = c->blue_gain;
-        break;
-    case COLOUR_MATRIX:
-        control_matrix(c, out->value);
-        break;
-    case SCALER_CROP:
-        rect_values(&c->crop, out->value);
-        break;
-    case CONTROLS:
-        break;
     }
 }
 
