@@ -182,7 +182,7 @@ void world_says_devices(struct worker_process *w, uint32_t request, unsigned dev
 {
     Pelton__DevicesReply m = PELTON__DEVICES_REPLY__INIT;
     Pelton__Device list[WORKERS_MAX], *pointers[WORKERS_MAX];
-    char uuids[WORKERS_MAX][8];
+    char uuids[WORKERS_MAX][12];
     for (unsigned i = 0; i < devices; i++) {
         pelton__device__init(&list[i]);
         snprintf(uuids[i], sizeof(uuids[i]), "u%u", i);
