@@ -24,12 +24,15 @@ for m in %(modules)s; do
     parameters=; [ $m = vivid.ko ] && parameters='%(vivid)s'
     insmod /modules/$m $parameters || { echo "cannot load $m"; poweroff -f; }
 done
-mount -t 9p -o trans=virtio,version=9p2000.L,msize=262144,cache=loose,ro host /lower && mount -t
-tmpfs tmpfs /upper || poweroff -f mkdir /upper/files /upper/work
-mount -t overlay -o lowerdir=/lower,upperdir=/upper/files,workdir=/upper/work root /root || poweroff
--f cd /root
-mount -t proc proc proc; mount -t sysfs sys sys; mount -t devtmpfs dev dev; mkdir -p dev/shm; mount
--t tmpfs tmpfs dev/shm; mount -t tmpfs tmpfs run ifconfig lo 127.0.0.1 up
+mount -t 9p -o trans=virtio,version=9p2000.L,msize=262144,cache=loose,ro host /lower || poweroff -f
+mount -t tmpfs tmpfs /upper || poweroff -f
+mkdir /upper/files /upper/work
+folders=lowerdir=/lower,upperdir=/upper/files,workdir=/upper/work
+mount -t overlay -o $folders root /root || poweroff -f
+cd /root
+mount -t proc proc proc; mount -t sysfs sys sys; mount -t devtmpfs dev dev
+mkdir -p dev/shm; mount -t tmpfs tmpfs dev/shm; mount -t tmpfs tmpfs run
+ifconfig lo 127.0.0.1 up
 chroot . /bin/sh -c %(command)s
 echo "vivid_vm: exit $?"
 poweroff -f
