@@ -40,11 +40,20 @@ def main():
         lines = run([d + "/subscribe", clip], env=env).splitlines()
         assert len(lines) == 9 and all("96x64 yuv420p luma" in l for l in lines), lines
         here = {str(f.relative_to(prefix)) for f in pathlib.Path(prefix).rglob("*")}
-        for wanted in ("bin/pelton", "bin/peltond", "include/pelton.h",
-                       "lib/systemd/system/peltond.service", "share/man/man1/pelton.1"):
+        for wanted in ("bin/pelton", "bin/peltond", "include/pelton.h", "share/man/man1/pelton.1",
+                       "share/pelton/demo.mp4", "lib/systemd/system/peltond.socket",
+                       "lib/sysusers.d/pelton.conf", "lib/tmpfiles.d/pelton.conf",
+                       "share/bash-completion/completions/pelton",
+                       "share/zsh/vendor-completions/_pelton"):
             assert wanted in here, wanted
-        assert f"ExecStart={prefix}/bin/peltond " in open(prefix +
-                                                          "/lib/systemd/system/peltond.service").read()
+        unit = open(prefix + "/lib/systemd/system/peltond.service").read()
+        yaml = prefix + "/etc/pelton/pelton.yaml"
+        assert f"ExecStart={prefix}/bin/peltond -c {yaml}\n" in unit, unit
+        said = run([prefix + "/bin/peltond", "-c", yaml, "--print-config"])
+        assert f'demo: {{uri: "sim://{prefix}/share/pelton/demo.mp4' in said, said
+        open(yaml, "a").write("# changed\n")
+        run(["cmake", "--install", args.build, "--prefix", prefix])
+        assert open(yaml).read().endswith("# changed\n"), "a changed configuration stays"
     print("installed, built against, 9 frames")
     return 0
 
