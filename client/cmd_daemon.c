@@ -10,6 +10,7 @@
 #include "client/json.h"
 #include "client/source_state.h"
 #include "client/ui.h"
+#include "proto/socket_path.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -21,8 +22,7 @@
 /* Connects only to a running daemon: a private one would end with the command. */
 static int shared_open(struct client_options *o, struct pelton **conn, struct failure *f)
 {
-    const char *env = getenv("PELTON_SOCKET");
-    const char *path = o->connect.socket ? o->connect.socket : env && env[0] ? env : NULL;
+    const char *path = o->connect.socket ? o->connect.socket : socket_named();
     return pelton_connect(path, timeout_ms(o), conn) < 0 ? fail_pelton(f, NULL, path) : 0;
 }
 
@@ -57,6 +57,7 @@ int cmd_stop(struct client_options *o, struct failure *f)
 
 struct overview {
     struct pelton_status status;
+    const char *socket;
     struct pelton_stream_status *streams;
     size_t n;
     int64_t asked_ns;
@@ -108,11 +109,11 @@ static void print_head(const struct overview *o)
 {
     const struct pelton_status *s = &o->status;
     uint64_t seconds = s->up_ms / 1000;
-    printf("%s, up %llu:%02llu:%02llu, %u of %u clients, %u of %u streams%s%s%s\n", s->server,
-           (unsigned long long)(seconds / 3600), (unsigned long long)(seconds / 60 % 60),
+    printf("%s, up %llu:%02llu:%02llu, %u of %u clients, %u of %u streams%s%s%s, at %s\n",
+           s->server, (unsigned long long)(seconds / 3600), (unsigned long long)(seconds / 60 % 60),
            (unsigned long long)(seconds % 60), s->n_clients, s->most_clients, s->n_streams,
            s->most_streams, s->device.name[0] ? ", " : "", s->device.name,
-           s->device.name[0] && s->device.software ? " (software)" : "");
+           s->device.name[0] && s->device.software ? " (software)" : "", o->socket);
 }
 
 static void print_streams(const struct overview *before, const struct overview *now)
@@ -152,6 +153,7 @@ static void overview_print_json(const struct overview *o)
     const struct pelton_status *status = &o->status;
     json_open(&j, NULL, '{');
     json_text(&j, "server", status->server);
+    json_text(&j, "socket", o->socket);
     json_number(&j, "up", (double)status->up_ms / 1000);
     json_text(&j, "device", status->device.name[0] ? status->device.name : NULL);
     json_bool(&j, "software", status->device.software);
@@ -193,7 +195,7 @@ static void overview_print_json(const struct overview *o)
 static int ask(const struct client_options *o, struct pelton *conn, struct overview *out,
                struct failure *f)
 {
-    struct overview now = {.asked_ns = now_ns()};
+    struct overview now = {.asked_ns = now_ns(), .socket = pelton_socket(conn)};
     if (pelton_status(conn, timeout_ms(o), &now.status, &now.streams, &now.n) < 0)
         return fail_pelton(f, conn, NULL);
     *out = now;

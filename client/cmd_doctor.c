@@ -7,6 +7,7 @@
 #include "client/json.h"
 #include "client/ui.h"
 #include "gpu/tune/tune.h"
+#include "proto/socket_path.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -168,21 +169,28 @@ static void check_nodes(struct doctor *d)
 
 static void check_socket(struct doctor *d, const struct client_options *o)
 {
-    const char *env = getenv("PELTON_SOCKET");
-    const char *path = o->connect.socket ? o->connect.socket
-                       : env && env[0]   ? env
-                                         : "/run/pelton/pelton.sock";
+    char found[SOCKET_PATH], hint[256];
+    const char *path = o->connect.socket;
     struct stat st;
-    if (stat(path, &st) < 0) {
-        doctor_add(d, NOTE, "socket", "no service runs: commands start a private daemon", "%s: %s",
-                   path, strerror(errno));
+    if (!path) {
+        socket_default(found);
+        path = found;
+    }
+    if (stat(path, &st) < 0 && errno == EACCES) {
+        socket_access_hint(path, hint, sizeof(hint));
+        doctor_add(d, BAD, "socket", hint, "%s: %s", path, strerror(EACCES));
+    } else if (stat(path, &st) < 0) {
+        doctor_add(d, NOTE, "socket",
+                   "no daemon runs: files are decoded by private ones, and no source has a name",
+                   "%s: %s", path, strerror(errno));
     } else if (!S_ISSOCK(st.st_mode)) {
         doctor_add(d, BAD, "socket", "name the socket with --socket or PELTON_SOCKET",
                    "%s: not a socket", path);
     } else if (access(path, R_OK | W_OK) < 0) {
         struct group *g = getgrgid(st.st_gid);
-        doctor_add(d, NOTE, "socket", "join its group and log in again",
-                   "%s: %s (mode %04o, group %s)", path, strerror(errno),
+        int error = errno;
+        socket_access_hint(path, hint, sizeof(hint));
+        doctor_add(d, BAD, "socket", hint, "%s: %s (mode %04o, group %s)", path, strerror(error),
                    (unsigned)st.st_mode & 07777, g ? g->gr_name : "unknown");
     } else {
         doctor_add(d, GOOD, "socket", "", "%s (mode %04o)", path, (unsigned)st.st_mode & 07777);
@@ -275,7 +283,9 @@ static int check_daemon(struct doctor *d, const struct client_options *o, struct
     struct pelton *conn = NULL;
     int rc = connection_open(o, &conn, f);
     if (rc == 0) {
-        doctor_add(d, GOOD, "daemon", "", "answers");
+        const char *path = pelton_socket(conn);
+        doctor_add(d, GOOD, "daemon", "", "%s%s", path ? "answers at " : "a private one answers",
+                   path ? path : "");
         rc = check_devices(d, o, conn, f);
     } else {
         doctor_add(d, BAD, "daemon", f->hint, "%.300s", f->cause);

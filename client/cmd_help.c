@@ -193,7 +193,8 @@ static void manual(void)
            "spellings fit.\n");
     printf(
         "The command uses the daemon that \\fB\\-\\-socket\\fR or \\fBPELTON_SOCKET\\fR names, or "
-        "one that runs at /run/pelton/pelton.sock.\n");
+        "one that runs at $XDG_RUNTIME_DIR/pelton.sock or /run/pelton/pelton.sock. Files are "
+        "decoded by a private daemon where none runs; names of sources are not.\n");
     printf("Otherwise it starts a private daemon and ends it afterwards.\n");
     for (unsigned i = 0; i < n_commands; i++)
         roff_command(&commands[i]);

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Finding a daemon: the one that is named, the system's, or a private one. The failure modes are
- * those of pelton_connect and pelton_spawn, and options that a running daemon cannot follow.
+ * Finding a daemon: the one that is named, the user's, the system's. Files and addresses get a
+ * private one where none runs; names of a configuration never do. The failure modes are those of
+ * pelton_connect and pelton_spawn, and options that a running daemon cannot follow.
  */
 #include "client/connection.h"
 
-#include <fcntl.h>
-#include <stdlib.h>
-#include <unistd.h>
+#include "client/commands.h"
+#include "client/option_table.h"
+#include "proto/socket_path.h"
 
-#define SYSTEM_SOCKET "/run/pelton/pelton.sock"
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 enum { CONNECT_MS = 10000, SPAWN_MS = 60000 };
 
@@ -49,45 +54,92 @@ static int spawn_private(const struct client_options *o, struct pelton **out, st
     return rc < 0 ? fail_pelton(f, NULL, NULL) : 0;
 }
 
+/* Whether the command is about sources that a configuration names. */
+static bool reads_names(const struct client_options *o)
+{
+    bool names = o->command && o->command->bit == CMD_SOURCES;
+    for (unsigned i = 0; i < o->n_inputs; i++)
+        names |= strncmp(o->inputs[i], "source:", 7) == 0;
+    return names;
+}
+
+/* Whether -c gives the private daemon a source. */
+static bool gives_sources(const struct client_options *o)
+{
+    bool gives = false;
+    for (unsigned i = 0; i < o->connect.n_config; i++)
+        gives |= strncmp(o->connect.config[i], "sources.", 8) == 0;
+    return gives;
+}
+
 /* Some options only a private daemon can follow. */
 static bool wants_private(const struct client_options *o)
 {
-    return o->connect.device_given || o->connect.n_config > 0 || o->connect.lookahead_given ||
-           o->bench.stages;
+    return (o->connect.device_given && !reads_names(o)) || o->connect.n_config > 0 ||
+           o->connect.lookahead_given || o->bench.stages;
 }
 
 static int check_private(const struct client_options *o, struct failure *f)
 {
-    if (o->connect.n_config > 0 || o->connect.lookahead_given) {
+    if (o->connect.socket && (o->connect.n_config > 0 || o->connect.lookahead_given)) {
         return fail_with(f, X_USAGE, "set it in that daemon's configuration, or leave --socket out",
                          "%s: -c and --lookahead are for a private daemon", o->connect.socket);
     }
+    if (!o->connect.socket && wants_private(o) && reads_names(o) && !gives_sources(o)) {
+        return fail_with(f, X_USAGE, "leave -c out, or add -c sources.NAME.uri=ADDRESS",
+                         "-c starts a private daemon, and that names no sources");
+    }
+    return 0;
+}
+
+/* The failure of a daemon that may not be used. A file can go to a private daemon; that is said,
+ * never done in silence. */
+static int connection_refused(const struct client_options *o, const char *path, struct failure *f)
+{
+    int rc = fail_pelton(f, NULL, path);
+    size_t n = strlen(f->hint);
+    if (rc == X_PERMISSION && !reads_names(o))
+        snprintf(f->hint + n, sizeof(f->hint) - n,
+                 "; --device auto takes a private daemon for files");
+    return rc;
+}
+
+/* A daemon that runs. 0 with *out NULL: none does, and a private one may serve this command. */
+static int connect_running(const struct client_options *o, struct pelton **out, struct failure *f)
+{
+    const char *path = o->connect.socket ? o->connect.socket : socket_named();
+    bool doctor = o->command && o->command->bit == CMD_DOCTOR;
+    *out = NULL;
+    if (pelton_connect(path, CONNECT_MS, out) == 0) {
+        ui_log(LOG_VERBOSE, "daemon: %s", pelton_socket(*out));
+        return 0;
+    }
+    int code = pelton_failure(NULL)->code;
+    if (path || (code != PELTON_ERR_NO_DAEMON && !(doctor && code == PELTON_ERR_PERMISSION)))
+        return connection_refused(o, path, f);
+    if (reads_names(o)) {
+        return fail_with(f, X_NO_DAEMON,
+                         "systemctl start peltond, or peltond -c FILE, or --socket PATH",
+                         "no daemon runs (%s)", pelton_failure(NULL)->cause);
+    }
+    ui_log(LOG_VERBOSE, "daemon: a private one, as none runs (%s)", pelton_failure(NULL)->cause);
     return 0;
 }
 
 static int connect_or_spawn(const struct client_options *o, struct pelton **out, struct failure *f)
 {
-    const char *env = getenv("PELTON_SOCKET");
-    const char *path = o->connect.socket                    ? o->connect.socket
-                       : !wants_private(o) && env && env[0] ? env
-                                                            : NULL;
-    if (path) {
-        int rc = o->connect.socket ? check_private(o, f) : 0;
-        return rc ? rc : pelton_connect(path, CONNECT_MS, out) < 0 ? fail_pelton(f, NULL, path) : 0;
+    int rc = check_private(o, f);
+    if (rc == 0 && (o->connect.socket || !wants_private(o))) {
+        rc = connect_running(o, out, f);
+        if (rc || *out)
+            return rc;
     }
-    if (!wants_private(o) && access(SYSTEM_SOCKET, R_OK | W_OK) == 0) {
-        int rc = pelton_connect(SYSTEM_SOCKET, CONNECT_MS, out);
-        if (rc == 0)
-            return 0;
-        ui_log(LOG_WARNING, "%s: %s; starting a private daemon", SYSTEM_SOCKET,
-               pelton_failure(NULL)->cause);
-    }
-    return spawn_private(o, out, f);
+    return rc ? rc : spawn_private(o, out, f);
 }
 
 int connection_open(const struct client_options *o, struct pelton **out, struct failure *f)
 {
-    struct pelton *conn;
+    struct pelton *conn = NULL;
     int rc = connect_or_spawn(o, &conn, f);
     if (rc == 0)
         *out = conn;

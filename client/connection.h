@@ -7,8 +7,9 @@
 
 #include "client/options.h"
 
-/* Connects to a running daemon, where one is named or found and no option asks for a private one;
- * else starts a private daemon. The caller closes it by pelton_close. Returns an exit code. */
+/* Connects to a running daemon, where one is named or found and no option asks for a private one.
+ * Where none runs, starts a private daemon, unless the input is a name of a configuration. The
+ * caller closes it by pelton_close. Returns an exit code. */
 int connection_open(const struct client_options *o, struct pelton **out, struct failure *f);
 
 /* Warns once a run that frames come from a software device. */

@@ -117,7 +117,7 @@ const struct option_row option_rows[] = {
      "auto (a GPU, else a software device with a warning), gpu, cpu, part of a device's name, or "
      "its UUID. all takes every GPU; commas separate several devices. Devices share streams, and "
      "they share a file by its stretches between IDR pictures. Starts a private daemon."},
-    {OPT_SOCKET, "socket", NULL, "PATH", "$PELTON_SOCKET, else a private daemon", "FILE",
+    {OPT_SOCKET, "socket", NULL, "PATH", "$PELTON_SOCKET, the user's, the system's", "FILE",
      CMD_DAEMON | CMD_ADMIN, "Use the daemon that listens at this socket."},
     {OPT_GPU_DEBUG, "gpu-debug", NULL, NULL, NULL, NULL,
      CMD_DECODE | CMD_BENCH | CMD_FRAMES | CMD_VIEW,

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 static const char *log_role = "peltond";
-static int log_threshold = LOG_LEVEL_WARNING;
+static int log_threshold = LOG_LEVEL_NOTICE;
 
 void log_init(const char *role, int level)
 {
@@ -24,10 +24,11 @@ bool log_level_parse(const char *name, int *out)
     static const struct {
         const char *name;
         int level;
-    } names[] = {
-        {"quiet", LOG_LEVEL_QUIET},   {"panic", LOG_LEVEL_ERROR},     {"fatal", LOG_LEVEL_ERROR},
-        {"error", LOG_LEVEL_ERROR},   {"warning", LOG_LEVEL_WARNING}, {"info", LOG_LEVEL_INFO},
-        {"verbose", LOG_LEVEL_DEBUG}, {"debug", LOG_LEVEL_DEBUG},     {"trace", LOG_LEVEL_DEBUG}};
+    } names[] = {{"quiet", LOG_LEVEL_QUIET},     {"panic", LOG_LEVEL_ERROR},
+                 {"fatal", LOG_LEVEL_ERROR},     {"error", LOG_LEVEL_ERROR},
+                 {"warning", LOG_LEVEL_WARNING}, {"notice", LOG_LEVEL_NOTICE},
+                 {"info", LOG_LEVEL_INFO},       {"verbose", LOG_LEVEL_DEBUG},
+                 {"debug", LOG_LEVEL_DEBUG},     {"trace", LOG_LEVEL_DEBUG}};
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         if (strcmp(names[i].name, name) == 0) {
             *out = names[i].level;
@@ -39,7 +40,7 @@ bool log_level_parse(const char *name, int *out)
 
 void log_line(int level, const char *format, ...)
 {
-    static const char *const journal[] = {"<3>", "<4>", "<6>", "<7>"};
+    static const char *const journal[] = {"<3>", "<4>", "<5>", "<6>", "<7>"};
     if (level > log_threshold || level < 0 || level > LOG_LEVEL_DEBUG)
         return;
     char line[1024];

@@ -13,6 +13,7 @@ enum log_level {
     LOG_LEVEL_QUIET = -1,
     LOG_LEVEL_ERROR,
     LOG_LEVEL_WARNING,
+    LOG_LEVEL_NOTICE, /* said unless less is asked for: where it listens */
     LOG_LEVEL_INFO,
     LOG_LEVEL_DEBUG
 };

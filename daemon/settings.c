@@ -22,8 +22,8 @@ static void settings_init(struct settings *s)
 {
     memset(s, 0, sizeof(*s));
     s->process.private_fd = s->process.worker_fd = -1;
-    s->process.log_level = LOG_LEVEL_WARNING;
-    s->process.log_name = "warning";
+    s->process.log_level = LOG_LEVEL_NOTICE;
+    s->process.log_name = "notice";
     s->listen.mode = 0660;
     settings_keys_preset(s);
 }
@@ -215,7 +215,8 @@ static int parse_option(int option, struct settings *s, char error[256])
         s->process.log_name = optarg;
         if (!log_level_parse(optarg, &s->process.log_level)) {
             snprintf(error, 256,
-                     "--log-level %.100s: expected quiet, error, warning, info or debug", optarg);
+                     "--log-level %.100s: expected quiet, error, warning, notice, info or debug",
+                     optarg);
             return -1;
         }
         return 0;
@@ -287,7 +288,10 @@ void settings_usage(FILE *to)
     fputs(
         "usage: peltond [--socket PATH] [--device DEVICE] [-c FILE] [-c KEY=VALUE]... [--log-level "
         "LEVEL] [--check]\n\n"
-        "  --socket PATH      listen there (default $PELTON_SOCKET, then /run/pelton/pelton.sock)\n"
+        "  --socket PATH      listen there; without it at $PELTON_SOCKET, else at\n                "
+        "     "
+        "/run/pelton/pelton.sock where that may be written, else at\n                     "
+        "$XDG_RUNTIME_DIR/pelton.sock\n"
         "  --private-fd N     serve only the connection on descriptor N, and end with it\n"
         "  -c FILE            configuration file (YAML): the keys below, sources, and\n            "
         "         listen: {unix: {path, mode, group}}\n"
@@ -295,7 +299,7 @@ void settings_usage(FILE *to)
         "the uri of a new source\n"
         "  --check            check arguments and configuration, and end\n"
         "  --print-config     print the resulting configuration, and end\n"
-        "  --log-level LEVEL  quiet, error, warning, info, debug\n\n"
+        "  --log-level LEVEL  quiet, error, warning, notice, info, debug\n\n"
         "Keys of -c, of the file, and of the environment. PELTON_CONFIG_THREADS=4 overrides the "
         "file;\n-c overrides both:\n",
         to);

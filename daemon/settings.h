@@ -24,7 +24,7 @@ struct settings_process {
 };
 
 struct settings_listen {
-    const char *path;  /* NULL: $PELTON_SOCKET or the default */
+    const char *path;  /* NULL: by environment and rights (listen_path.h) */
     const char *group; /* NULL: the group of the daemon */
     unsigned mode;     /* of the socket's file */
 };

@@ -6,6 +6,7 @@
 #ifndef LIBPELTON_CONN_H
 #define LIBPELTON_CONN_H
 
+#include "proto/socket_path.h"
 #include "proto/stream_table.h"
 #include "proto/wire.h"
 
@@ -27,8 +28,9 @@ struct pelton_request {
 
 struct pelton {
     int fd;
-    pid_t child;  /* the private daemon, or 0 */
-    int child_fd; /* its pidfd, or -1 */
+    char socket[SOCKET_PATH]; /* empty: a private daemon */
+    pid_t child;              /* the private daemon, or 0 */
+    int child_fd;             /* its pidfd, or -1 */
     struct frame_reader reader;
     struct frame_writer writer;
     uint32_t last_request, last_object;

@@ -64,19 +64,19 @@ static int handshake(struct pelton *conn, int64_t deadline_ms)
 
 static int connect_failed(const char *path, int error)
 {
+    char hint[256];
     switch (error) {
     case ENOENT:
         return pelton_fail(NULL, PELTON_ERR_NO_DAEMON,
-                           "start peltond, or leave the socket out to start a private one",
+                           "start it: systemctl start peltond, or run peltond",
                            "%s: no daemon listens there", path);
     case ECONNREFUSED:
         return pelton_fail(NULL, PELTON_ERR_NO_DAEMON, "the daemon has ended; start it again",
                            "%s: connection refused", path);
     case EACCES:
     case EPERM:
-        return pelton_fail(NULL, PELTON_ERR_PERMISSION,
-                           "join the socket's group (pelton) and log in again", "%s: %s", path,
-                           strerror(error));
+        socket_access_hint(path, hint, sizeof(hint));
+        return pelton_fail(NULL, PELTON_ERR_PERMISSION, hint, "%s: %s", path, strerror(error));
     default:
         return pelton_fail(NULL, PELTON_ERR_NO_DAEMON, "", "%s: %s", path, strerror(error));
     }
@@ -98,9 +98,13 @@ static int connect_until(int fd, const struct sockaddr_un *address, int64_t dead
 int pelton_connect(const char *path, int timeout_ms, struct pelton **out)
 {
     int64_t deadline = pelton_deadline(timeout_ms);
-    const char *env = getenv("PELTON_SOCKET");
-    const char *name = path ? path : env && env[0] ? env : "/run/pelton/pelton.sock";
     struct sockaddr_un address = {.sun_family = AF_UNIX};
+    char found[SOCKET_PATH];
+    const char *name = path ? path : socket_named();
+    if (!name) {
+        socket_default(found);
+        name = found;
+    }
     if (strlen(name) >= sizeof(address.sun_path)) {
         return pelton_fail(NULL, PELTON_ERR_USAGE, "", "the socket's path is longer than %zu bytes",
                            sizeof(address.sun_path) - 1);
@@ -121,6 +125,7 @@ int pelton_connect(const char *path, int timeout_ms, struct pelton **out)
         close(fd);
         return pelton_fail(NULL, PELTON_ERR_NOMEM, "", "out of memory");
     }
+    memcpy(conn->socket, address.sun_path, sizeof(address.sun_path));
     int rc = handshake(conn, deadline);
     if (rc < 0) {
         pelton_fail_with(NULL, &conn->failure);
@@ -129,6 +134,11 @@ int pelton_connect(const char *path, int timeout_ms, struct pelton **out)
     }
     *out = conn;
     return PELTON_OK;
+}
+
+const char *pelton_socket(const struct pelton *conn)
+{
+    return conn->socket[0] ? conn->socket : NULL;
 }
 
 /* ---- a private daemon ---- */

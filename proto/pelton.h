@@ -72,9 +72,12 @@ const struct pelton_failure *pelton_failure(const struct pelton *conn);
 
 /* ---- the connection ---- */
 
-/* Connects to a daemon's Unix socket. path NULL: $PELTON_SOCKET, then /run/pelton/pelton.sock. The
- * caller ends *out by pelton_close. Errors: PELTON_ERR_NO_DAEMON, _PERMISSION, _TIMEOUT. */
+/* Connects to a daemon's Unix socket. path NULL: $PELTON_SOCKET, else $XDG_RUNTIME_DIR/pelton.sock
+ * where a daemon of this user answers, else /run/pelton/pelton.sock. The caller ends *out by
+ * pelton_close. Errors: PELTON_ERR_NO_DAEMON, _PERMISSION, _TIMEOUT. */
 int pelton_connect(const char *path, int timeout_ms, struct pelton **out);
+/* The path of the daemon's socket; NULL: a private daemon. It lives as long as the connection. */
+const char *pelton_socket(const struct pelton *conn);
 
 struct pelton_spawn_params {
     const char *program; /* peltond; NULL: beside the calling program, then in PATH */

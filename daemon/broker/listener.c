@@ -3,13 +3,14 @@
  * The listening socket: see listener.h.
  *
  * The happy path is bind with the mode and group of the configuration, accept. The failure modes
- * are: the folder is missing or not ours, another daemon listens there, or no descriptors are left.
+ * are: the folder is not ours, another daemon listens there, or no descriptors are left.
  * A socket file that nobody answers is replaced. Without descriptors accepting pauses until the
  * next tick.
  */
 #include "daemon/broker/listener.h"
 
 #include "daemon/broker/broker_client.h"
+#include "daemon/broker/listen_path.h"
 #include "daemon/log.h"
 #include "proto/wire.h"
 
@@ -31,19 +32,6 @@ enum {
     ACCEPTS = 16,
     LISTEN_FDS_START = 3
 };
-
-static bool set_address(struct sockaddr_un *address, const char *path)
-{
-    memset(address, 0, sizeof(*address));
-    address->sun_family = AF_UNIX;
-    if (strlen(path) >= sizeof(address->sun_path)) {
-        log_line(LOG_LEVEL_ERROR, "%s: the path is longer than %zu bytes", path,
-                 sizeof(address->sun_path) - 1);
-        return false;
-    }
-    memcpy(address->sun_path, path, strlen(path) + 1);
-    return true;
-}
 
 static bool is_socket(const char *path)
 {
@@ -82,10 +70,9 @@ static bool find_group(const struct settings *o, gid_t *out)
 
 static int bind_and_listen(struct listener *l, const char *path)
 {
-    struct sockaddr_un address;
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
     gid_t group;
-    if (!set_address(&address, path))
-        return EXIT_OTHER;
+    snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
     if (!find_group(l->broker->settings, &group))
         return EXIT_CONFIG;
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -113,11 +100,21 @@ static int bind_and_listen(struct listener *l, const char *path)
                                                 : "is there and no socket";
         log_line(LOG_LEVEL_ERROR, "%s: %s", path, cause);
         close(fd);
+        if (error == EACCES || error == EPERM || error == EROFS)
+            listen_path_hint();
         return error == EACCES || error == EPERM ? EXIT_PERMISSION : EXIT_OTHER;
     }
     wire_copy(l->path, sizeof(l->path), path);
     l->fd = fd;
     return 0;
+}
+
+static int listen_at_path(struct listener *l)
+{
+    char path[SOCKET_PATH];
+    int rc = listen_path_choose(l->broker->settings, path);
+    rc = rc ? rc : listen_folder_create(path);
+    return rc ? rc : bind_and_listen(l, path);
 }
 
 /* sd_listen_fds(3): one socket, for this very process. */
@@ -163,12 +160,8 @@ void listener_init(struct listener *l, struct broker *b)
 
 int listener_open(struct listener *l)
 {
-    const char *env = getenv("PELTON_SOCKET");
-    const char *path = l->broker->settings->listen.path ? l->broker->settings->listen.path
-                       : env && env[0]                  ? env
-                                                        : "/run/pelton/pelton.sock";
     l->fd = inherited_socket();
-    int rc = l->fd >= 0 ? 0 : bind_and_listen(l, path);
+    int rc = l->fd >= 0 ? 0 : listen_at_path(l);
     if (rc != 0)
         return rc;
     if (uv_poll_init(&l->broker->loop, &l->poll, l->fd) < 0) {
@@ -179,7 +172,7 @@ int listener_open(struct listener *l)
     }
     l->poll.data = l;
     listener_resume(l);
-    log_line(LOG_LEVEL_INFO, "listening on %s", l->path[0] ? l->path : "systemd's socket");
+    log_line(LOG_LEVEL_NOTICE, "listening on %s", l->path[0] ? l->path : "systemd's socket");
     return 0;
 }
 

@@ -164,7 +164,7 @@ int reload(struct broker *b, struct pelton_reloaded *out, char why[256])
     }
     if (rc == 0) {
         sources_replace(b, made, &result);
-        log_line(LOG_LEVEL_WARNING,
+        log_line(LOG_LEVEL_NOTICE,
                  "reloaded: %u sources added, %u removed, %u changed, %u as before%s%s",
                  result.added, result.removed, result.changed, result.kept,
                  result.note[0] ? "; " : "", result.note);

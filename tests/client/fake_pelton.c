@@ -84,15 +84,28 @@ const char *pelton_version(void)
     return "fake";
 }
 
-int pelton_connect(const char *path, int timeout_ms, struct pelton **out)
+static int connection_create(struct pelton **out)
 {
     long code = setting("FAKE_CONNECT", 0);
-    if (code || strstr(path ? path : "", "none.sock"))
-        return fail(&no_connection, code ? (int)code : PELTON_ERR_NO_DAEMON, "no daemon");
+    if (code)
+        return fail(&no_connection, (int)code, "no daemon");
     struct pelton *conn = calloc(1, sizeof(*conn));
     conn->fd = eventfd(1, EFD_CLOEXEC);
     *out = conn;
     return 0;
+}
+
+/* A daemon listens at every path but the default one. */
+int pelton_connect(const char *path, int timeout_ms, struct pelton **out)
+{
+    if (!path || strstr(path, "none.sock"))
+        return fail(&no_connection, PELTON_ERR_NO_DAEMON, "no daemon");
+    return connection_create(out);
+}
+
+const char *pelton_socket(const struct pelton *conn)
+{
+    return "fake.sock";
 }
 
 int pelton_spawn(const struct pelton_spawn_params *params, int timeout_ms, struct pelton **out)
@@ -102,7 +115,7 @@ int pelton_spawn(const struct pelton_spawn_params *params, int timeout_ms, struc
     for (const char *const *e = params->extra; e && *e; e++)
         if (!strncmp(*e, "bad=", 4))
             return fail(&no_connection, PELTON_ERR_USAGE, "bad: no such key");
-    return pelton_connect(NULL, timeout_ms, out);
+    return connection_create(out);
 }
 
 void pelton_close(struct pelton *conn)

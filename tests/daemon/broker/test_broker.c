@@ -435,7 +435,7 @@ static void command_line(void)
     /* without a broker */
     CHECK_INT(run_program((const char *[]){"peltond", "--worker-fd", "7", NULL}), 1);
     CHECK_INT(run_program((const char *[]){"peltond", "--private-fd", "77", NULL}), 1);
-    CHECK_INT(run_program((const char *[]){"peltond", "--socket", "/no/such/folder/s", NULL}), 1);
+    CHECK_INT(run_program((const char *[]){"peltond", "--socket", "/proc/no/such/s", NULL}), 1);
 }
 
 int main(int argc, char **argv)
