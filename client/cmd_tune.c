@@ -29,7 +29,7 @@ int cmd_tune(struct client_options *o, struct failure *f)
 {
     struct gpu *g = NULL;
     struct tune tune;
-    char path[4096];
+    char path[CACHE_PATH];
     int64_t start = now_ns();
     int rc = 0,
         err = gpu_open(
@@ -41,8 +41,8 @@ int cmd_tune(struct client_options *o, struct failure *f)
     if (err < 0) {
         rc = fail_with(f, err == GPU_ERR_NO_DEVICE ? X_NO_DEVICE : X_OTHER,
                        "pelton doctor says what is there", "%s", gpu_error_text(err));
-    } else if (tune_save(gpu_info(g), &tune, path, sizeof(path)) < 0) {
-        rc = fail_errno(f, X_OTHER, errno, path);
+    } else if (tune_save(gpu_info(g), &tune, path) < 0) {
+        rc = fail_errno(f, X_OTHER, errno, *path ? path : "$XDG_CACHE_HOME");
     } else {
         printf("%s, %s: opened in %.1f s, measured in %.1f s, kept in %s\n", gpu_info(g)->name,
                gpu_info(g)->driver, 1e-9 * (double)(open - start), 1e-9 * (double)(now_ns() - open),

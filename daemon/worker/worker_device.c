@@ -84,6 +84,7 @@ static int device_open(struct worker_proto *w)
                                       .validation = o->engine.validation,
                                       .timestamps = o->engine.timestamps,
                                       .debug = o->engine.gpu_debug,
+                                      .keep_pipelines = true,
                                       .log = device_log,
                                       .log_ctx = w};
     int err = gpu_open(&params, &w->gpu);

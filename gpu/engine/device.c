@@ -7,6 +7,7 @@
 #include "gpu/engine/debug_values.h"
 #include "gpu/engine/instance.h"
 #include "gpu/engine/pipeline.h"
+#include "gpu/engine/pipeline_cache.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -124,6 +125,7 @@ int gpu_open(const struct gpu_params *params, struct gpu **out)
     vkGetPhysicalDeviceMemoryProperties(g->physical, &g->memory);
     g->unified = is_unified(g);
     TRY(create_device(g, &probe));
+    pipeline_cache_open(g, params->keep_pipelines);
     if (params->debug)
         TRY(gpu_debug_open(g, params->debug_shaders));
     gpu_log(g, 2, "device %s (%s)%s", g->info.name, g->info.driver,
@@ -144,6 +146,7 @@ void gpu_close(struct gpu *g)
             g->vk.vkDeviceWaitIdle(g->device);
         gpu_debug_close(g);
         gpu_pipelines_free(g);
+        pipeline_cache_close(g);
         g->vk.vkDestroyDescriptorSetLayout(g->device, g->host_set, NULL);
         gpu_queues_free(g);
         g->vk.vkDestroyDevice(g->device, NULL);

@@ -66,6 +66,8 @@ struct gpu_params {
      */
     bool validation;
     bool timestamps; /* per-pass GPU times */
+    /* keep compiled pipelines in the user's cache folder, for the next process */
+    bool keep_pipelines;
     /* values that shaders write (gpu/shaders/lib/debug.glsl) go to log at level 1; every submission
      * is waited for */
     bool debug;

@@ -117,7 +117,7 @@ static int create_pipeline(struct gpu *g, const struct gpu_pipeline_want *w, VkP
                   .pSpecializationInfo = w->constant_count ? &special : NULL},
         .layout = w->layout->pipeline,
     };
-    VK(g, g->vk.vkCreateComputePipelines(g->device, VK_NULL_HANDLE, 1, &info, NULL, out));
+    VK(g, g->vk.vkCreateComputePipelines(g->device, g->kept.cache, 1, &info, NULL, out));
 error:
     g->vk.vkDestroyShaderModule(g->device, module, NULL);
     return err;
@@ -211,6 +211,10 @@ int gpu_pipelines_make(struct gpu *g, const struct gpu_pipeline_want *wants, uin
         gpu_debug_shader(g, &w.spirv, &w.spirv_size);
         if (w.out)
             *w.out = pipeline_find(g->kept.pipelines, &w)->pipeline;
+    }
+    if (m.count && g->kept.saver.runs) {
+        g->kept.saver.grown = true;
+        pthread_cond_signal(&g->kept.saver.wake);
     }
     pthread_mutex_unlock(&g->kept.lock);
     free(missing);

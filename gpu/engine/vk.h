@@ -2,7 +2,7 @@
  *
  * Vulkan's functions, the VK() macro, and the device. The engine's other headers each have one
  * concern: queue.h, work.h, barrier_record.h, buffers.h, images.h, arena.h, host_buffer.h,
- * pipeline.h, descriptors.h, debug_values.h.
+ * pipeline.h, pipeline_cache.h, descriptors.h, debug_values.h.
  */
 #ifndef PELTON_GPU_VK_H
 #define PELTON_GPU_VK_H
@@ -51,12 +51,23 @@ struct gpu_arena_list {
     uint64_t written[GPU_QUEUES];
 };
 
+/* The thread that writes compiled pipelines to disk; under the lock of gpu_kept. */
+struct gpu_saver {
+    pthread_t thread;
+    pthread_cond_t wake;
+    bool runs;
+    bool grown, ends; /* there is something to write; it shall end */
+    size_t saved;     /* bytes of data in the file; the thread's own */
+};
+
 /* Layouts and pipelines that the device keeps, under the lock. */
 struct gpu_kept {
     pthread_mutex_t lock;
     bool lock_made;
     struct gpu_layout *layouts;
     struct gpu_pipeline *pipelines;
+    VkPipelineCache cache; /* may be null; the driver locks it */
+    struct gpu_saver saver;
 };
 
 struct gpu {

@@ -8,9 +8,9 @@
  * could run beside it, and every semaphore takes time.
  *
  * A pipeline is the compilation of a shader for the store's sample size, with the constants of its
- * format. Those that every batch may need are made with the store, in parallel. Others are made
- * when a chunk first needs them; so are the blur's buffers, and staging grows for a picture of
- * unusually many slices.
+ * format. Those that nearly every batch needs are made with the store, in parallel. Others, such as
+ * deliveries in another format, are made when a chunk first needs them; so are the blur's buffers,
+ * and staging grows for a picture of unusually many slices.
  */
 #include "gpu/h264/recon_internal.h"
 
@@ -132,36 +132,37 @@ static void want_passes(struct recon *r, struct wants *wants, const struct recon
     }
 }
 
+/* Nearly all deliveries have the planes of the store, uncropped or cropped to whole texels. */
 int recon_pipelines_make(struct recon *r)
 {
+    static const uint32_t planar[4] = {RECON_GRAY, RECON_I420, RECON_I422, RECON_I444};
+    const uint32_t plain[2] = {planar[r->params.chroma_format_idc & 3], 1};
     struct wants wants;
     wants.count = 0;
     want_pipeline(r, &wants, &copy_frame, NULL, 0, &r->copy_pipeline);
-    for (uint32_t i = 0; i < RECON_DELIVER_VARIANTS; i++) {
-        const uint32_t constants[2] = {i / 2, i % 2};
-        if (recon_format_valid(r, (enum recon_format)(i / 2)))
-            want_pipeline(r, &wants, &deliver, constants, 2, &r->deliver_pipelines[i]);
-    }
+    if (!r->deliver_by_copy)
+        want_pipeline(r, &wants, &deliver, plain, 2, &r->deliver_pipelines[2 * plain[0] + 1]);
     want_passes(r, &wants, &r->worst);
     return gpu_pipelines_make(r->g, wants.all, wants.count);
 }
 
-static bool want_blurred(struct recon *r, struct wants *wants, const struct recon_chunk *chunk)
+/* Pipelines of the deliveries that shaders write. Returns whether one is blurred. */
+static bool want_deliveries(struct recon *r, struct wants *wants, const struct recon_chunk *chunk)
 {
-    bool any = false;
-    for (uint32_t i = 0; i < chunk->delivery_count; i++) {
-        const struct recon_delivery *d = &chunk->deliveries[i];
-        const uint32_t constants[2] = {(uint32_t)d->format, 0};
-        if (!d->blur_count)
-            continue;
-        any = true;
-        if (r->blur_pipelines[d->format])
-            continue;
-        want_pipeline(r, wants, &deliver_blurred, constants, 2,
-                      &r->deliver_pipelines[RECON_BLURRED + constants[0]]);
-        want_pipeline(r, wants, &blur_cells, constants, 1, &r->blur_pipelines[d->format]);
+    bool blurred = false;
+    for (uint32_t i = 0; i < chunk->shaded; i++) {
+        const struct recon_item *item = &r->items[i];
+        const uint32_t constants[2] = {(uint32_t)item->format, item->variant % 2};
+        if (recon_item_blurred(item)) {
+            blurred = true;
+            want_pipeline(r, wants, &deliver_blurred, constants, 1,
+                          &r->deliver_pipelines[item->variant]);
+            want_pipeline(r, wants, &blur_cells, constants, 1, &r->blur_pipelines[item->format]);
+        } else {
+            want_pipeline(r, wants, &deliver, constants, 2, &r->deliver_pipelines[item->variant]);
+        }
     }
-    return any;
+    return blurred;
 }
 
 /* ---- buffers ---- */
@@ -193,7 +194,8 @@ int recon_prepare(struct recon *r, struct recon_flight *f, struct recon_chunk *c
     chunk->parts = chunk_gains_by_parts(r, f, chunk);
     if (chunk->shape.pictures)
         want_passes(r, &wants, &chunk->shape);
-    bool blurred = want_blurred(r, &wants, chunk);
+    TRY(recon_deliver_plan(r, chunk));
+    bool blurred = want_deliveries(r, &wants, chunk);
     TRY(recon_flight_grow(r, f, chunk->bytes));
     if (blurred && !r->blur_heads)
         r->blur_heads = calloc(r->delivery_capacity, sizeof(*r->blur_heads));
@@ -205,7 +207,6 @@ int recon_prepare(struct recon *r, struct recon_flight *f, struct recon_chunk *c
                               GPU_MEMORY_DEVICE, &r->blur));
     if (wants.count)
         TRY(gpu_pipelines_make(r->g, wants.all, wants.count));
-    TRY(recon_deliver_plan(r, chunk));
 error:
     return err;
 }

@@ -4,12 +4,9 @@
  */
 #include "gpu/tune/tune.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define VARIANTS 2
 
@@ -56,39 +53,9 @@ static int family_index(const char *name)
     return -1;
 }
 
-static bool cache_folder(char *path, size_t size)
+static void file_name(const struct gpu_device_info *info, char name[64])
 {
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    int n;
-    if (cache && cache[0] == '/')
-        n = snprintf(path, size, "%s", cache);
-    else if (home && home[0] == '/')
-        n = snprintf(path, size, "%s/.cache", home);
-    else
-        return false;
-    return n > 0 && (size_t)n < size;
-}
-
-static bool cache_path(const struct gpu_device_info *info, const char *ending, char *path,
-                       size_t size)
-{
-    char folder[2048];
-    int n = cache_folder(folder, sizeof(folder))
-                ? snprintf(path, size, "%s/pelton/tune-%s.%s", folder, info->uuid, ending)
-                : -1;
-    return n > 0 && (size_t)n < size;
-}
-
-static bool make_path(const struct gpu_device_info *info, const char *ending, char *path,
-                      size_t size)
-{
-    char folder[2048], below[2100];
-    if (!cache_folder(folder, sizeof(folder)) || !cache_path(info, ending, path, size))
-        return false;
-    mkdir(folder, 0700); /* one that is there stays; what else is wrong, opening the file says */
-    snprintf(below, sizeof(below), "%s/pelton", folder);
-    mkdir(below, 0700);
-    return true;
+    snprintf(name, 64, "tune-%s.tsv", info->uuid);
 }
 
 static enum tune_cache cache_broken(const char *path, unsigned line, char why[TUNE_WHY])
@@ -131,7 +98,7 @@ static enum tune_cache cache_read(FILE *file, const char *path, const struct gpu
 
 enum tune_cache tune_load(const struct gpu_device_info *info, struct tune *out, char why[TUNE_WHY])
 {
-    char path[4096];
+    char name[64], path[CACHE_PATH];
     tune_preset(info, out);
     for (size_t i = 0; i < sizeof(shipped) / sizeof(*shipped); i++) {
         if (strstr(info->name, shipped[i].name)) {
@@ -140,7 +107,8 @@ enum tune_cache tune_load(const struct gpu_device_info *info, struct tune *out, 
                 out->source[f] = TUNE_SHIPPED;
         }
     }
-    FILE *file = cache_path(info, "tsv", path, sizeof(path)) ? fopen(path, "re") : NULL;
+    file_name(info, name);
+    FILE *file = cache_file_path(name, path) ? fopen(path, "re") : NULL;
     if (!file)
         return TUNE_CACHE_NONE;
     struct tune measured = *out;
@@ -166,31 +134,16 @@ void tune_open(const struct gpu_device_info *info, gpu_log_fn log, void *log_ctx
     log(log_ctx, 1, line);
 }
 
-int tune_save(const struct gpu_device_info *info, const struct tune *tune, char *path, size_t size)
+int tune_save(const struct gpu_device_info *info, const struct tune *tune, char path[CACHE_PATH])
 {
-    char temporary[4096], ending[32];
-    snprintf(ending, sizeof(ending), "%ld", (long)getpid());
-    if (!make_path(info, "tsv", path, size) ||
-        !cache_path(info, ending, temporary, sizeof(temporary))) {
-        snprintf(path, size, "$XDG_CACHE_HOME");
-        errno = ENOENT;
-        return -1;
-    }
-    FILE *file = fopen(temporary, "we");
-    if (!file)
-        return -1;
-    fprintf(file, "driver\t%s\n", info->driver);
+    char name[64], text[4096];
+    size_t n = (size_t)snprintf(text, sizeof(text), "driver\t%s\n", info->driver);
     for (int f = 0; f < TUNE_FAMILIES; f++)
         for (int s = 0; s < TUNE_SIZES; s++)
-            fprintf(file, "%s\t%s\t%s\n", families[f].name, size_names[s],
-                    families[f].variants[tune->choice[f][s]]);
-    bool bad = ferror(file) != 0;
-    bad = fclose(file) != 0 || bad;
-    if (bad || rename(temporary, path) < 0) {
-        unlink(temporary);
-        return -1;
-    }
-    return 0;
+            n += (size_t)snprintf(text + n, sizeof(text) - n, "%s\t%s\t%s\n", families[f].name,
+                                  size_names[s], families[f].variants[tune->choice[f][s]]);
+    file_name(info, name);
+    return cache_file_write(name, text, n, path);
 }
 
 bool tune_force(const char *text, struct tune *tune)

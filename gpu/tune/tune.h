@@ -8,6 +8,7 @@
 #ifndef PELTON_TUNE_H
 #define PELTON_TUNE_H
 
+#include "gpu/engine/cache_file.h"
 #include "gpu/engine/gpu.h"
 
 enum tune_family { TUNE_WAVEFRONT, TUNE_READBACK, TUNE_FAMILIES };
@@ -34,9 +35,9 @@ enum tune_cache tune_load(const struct gpu_device_info *info, struct tune *out, 
 /* tune_load for a daemon that opens the device. Logs one line at level 1 where `pelton tune` would
  * help: the cache is old or broken, or the device is a GPU that nobody has measured. */
 void tune_open(const struct gpu_device_info *info, gpu_log_fn log, void *log_ctx, struct tune *out);
-/* Write the cache. `path` gets the file's path, after a failure too. Returns 0, or -1 with errno.
- */
-int tune_save(const struct gpu_device_info *info, const struct tune *tune, char *path, size_t size);
+/* Write the cache. `path` gets the file's path, after a failure too; it is empty where no folder is
+ * known. Returns 0, or -1 with errno. */
+int tune_save(const struct gpu_device_info *info, const struct tune *tune, char path[CACHE_PATH]);
 /* Force "family=variant", whatever was measured; several with commas. False: no such family or
  * variant. */
 bool tune_force(const char *text, struct tune *tune);

@@ -68,7 +68,7 @@ static void kept(void **state)
     char path[4096];
     tune_preset(&info, &measured);
     measured.choice[TUNE_WAVEFRONT][TUNE_HD] ^= 1;
-    assert_int_equal(tune_save(&info, &measured, path, sizeof(path)), 0);
+    assert_int_equal(tune_save(&info, &measured, path), 0);
     line_count = 0;
     tune_open(&info, log_line, NULL, &tune);
     assert_memory_equal(tune.choice, measured.choice, sizeof(tune.choice));

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Files in the user's cache folder: $XDG_CACHE_HOME/pelton, else ~/.cache/pelton. A lost or refused
+ * file costs time, never a result. Thread: any.
+ */
+#ifndef PELTON_CACHE_FILE_H
+#define PELTON_CACHE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define CACHE_PATH 4096
+
+/* The path of a file, whether it exists or not. False: no folder is known, or it is too long. */
+bool cache_file_path(const char *name, char path[CACHE_PATH]);
+/* Replace a file as a whole: a reader sees the old bytes or the new ones. Makes the folder. path
+ * gets the file's path where one is known. Returns 0, or -1 with errno; EBUSY: another process
+ * writes it. */
+int cache_file_write(const char *name, const void *data, size_t size, char path[CACHE_PATH]);
+/* The bytes of a file of at most `most` bytes, which the caller frees. NULL with errno: there is
+ * none, it is larger, or another user could have written it (EPERM). */
+void *cache_file_read(const char *name, size_t most, size_t *size);
+
+#endif
