@@ -1,0 +1,79 @@
+# .deb packages out of the build tree: ninja -C build package
+if(NOT EXISTS /etc/os-release OR NOT EXISTS /etc/debian_version)
+    return()
+endif()
+file(STRINGS /etc/os-release OS_LINES REGEX "^(ID|VERSION_ID)=")
+string(REGEX REPLACE "[^;]*=\"?([a-z0-9.]*)\"?" "\\1" OS_LINES "${OS_LINES}")
+string(REPLACE ";" "" OS_LABEL "${OS_LINES}") # debian12, ubuntu24.04
+string(REGEX REPLACE "^([0-9.]+)([a-z]+)$" "\\2\\1" OS_LABEL "${OS_LABEL}")
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME pelton)
+set(CPACK_PACKAGE_CONTACT "pelton developers <pelton@example.org>")
+set(CPACK_PACKAGE_DIRECTORY ${CMAKE_BINARY_DIR}/packages)
+set(CPACK_COMPONENTS_ALL pelton peltond libpelton0 libpelton-dev)
+set(CPACK_COMPONENTS_GROUPING ONE_PER_GROUP)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_RELEASE 1~${OS_LABEL})
+set(DEB_VERSION ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
+set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ
+    GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_CURRENT_BINARY_DIR}/deb_documents.cmake)
+
+# libvulkan is loaded at run time, so dpkg-shlibdeps does not see it.
+set(VULKAN libvulkan1)
+# A container gets the small program, a machine has systemd.
+set(SYSUSERS "systemd-standalone-sysusers | systemd-sysusers | systemd")
+set(VULKAN_DRIVER "mesa-vulkan-drivers | vulkan-icd")
+
+set(CPACK_DEBIAN_PELTON_PACKAGE_NAME pelton)
+set(CPACK_DEBIAN_PELTON_PACKAGE_SECTION video)
+set(CPACK_DEBIAN_PELTON_PACKAGE_DEPENDS "peltond (= ${DEB_VERSION}), ${VULKAN}")
+set(CPACK_DEBIAN_PELTON_PACKAGE_SUGGESTS "ffmpeg")
+set(CPACK_COMPONENT_PELTON_DESCRIPTION "H.264 decoding and cameras on the GPU: the command
+pelton decodes H.264 in Vulkan compute shaders, without a fixed-function
+video unit, and develops camera frames. This package has the command, which
+decodes files, shows cameras, measures and describes the machine.")
+
+set(CPACK_DEBIAN_PELTOND_PACKAGE_NAME peltond)
+set(CPACK_DEBIAN_PELTOND_PACKAGE_SECTION video)
+set(CPACK_DEBIAN_PELTOND_PACKAGE_DEPENDS
+    "${VULKAN}, init-system-helpers (>= 1.54~), ${SYSUSERS}")
+set(CPACK_DEBIAN_PELTOND_PACKAGE_RECOMMENDS "pelton, ${VULKAN_DRIVER}")
+set(CPACK_DEBIAN_PELTOND_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_SOURCE_DIR}/deb/peltond/conffiles
+    ${CMAKE_CURRENT_SOURCE_DIR}/deb/peltond/postinst
+    ${CMAKE_CURRENT_SOURCE_DIR}/deb/peltond/prerm ${CMAKE_CURRENT_SOURCE_DIR}/deb/peltond/postrm)
+set(CPACK_COMPONENT_PELTOND_DESCRIPTION "H.264 decoding and cameras on the GPU: the service
+peltond decodes H.264 and develops camera frames in Vulkan compute shaders.
+Any number of programs read the frames from shared memory without a copy.
+This package has the daemon, its units and its configuration.
+.
+Members of the group pelton may use the service.")
+
+set(CPACK_DEBIAN_LIBPELTON0_PACKAGE_NAME libpelton0)
+set(CPACK_DEBIAN_LIBPELTON0_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_LIBPELTON0_PACKAGE_SUGGESTS "peltond")
+set(CPACK_DEBIAN_LIBPELTON0_PACKAGE_CONTROL_EXTRA
+    ${CMAKE_CURRENT_SOURCE_DIR}/deb/libpelton0/triggers ${CMAKE_CURRENT_BINARY_DIR}/shlibs)
+# cpack's own file would bind programs to this very version
+file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/shlibs
+    "libpelton 0 libpelton0 (>= ${PROJECT_VERSION}~)\n")
+set(CPACK_COMPONENT_LIBPELTON0_DESCRIPTION "frames from a pelton daemon, in shared memory
+libpelton gives a program the frames that peltond decodes or develops.
+This package has the shared library.")
+
+set(CPACK_DEBIAN_LIBPELTON-DEV_PACKAGE_NAME libpelton-dev)
+set(CPACK_DEBIAN_LIBPELTON-DEV_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_LIBPELTON-DEV_PACKAGE_DEPENDS "libpelton0 (= ${DEB_VERSION})")
+set(CPACK_DEBIAN_LIBPELTON-DEV_PACKAGE_SUGGESTS "peltond, pkg-config")
+set(CPACK_COMPONENT_LIBPELTON-DEV_DESCRIPTION "frames from a pelton daemon, development files
+libpelton gives a program the frames that peltond decodes or develops.
+This package has the headers, a sample and the description of the protocol.")
+
+configure_file(deb/documents.cmake.in deb_documents.cmake @ONLY)
+include(CPack)

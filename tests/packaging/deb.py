@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The .deb packages that this build tree makes: fields, files, units, configuration, manual pages,
+and their installation into an empty folder by dpkg. Exit code 77: no cpack or no dpkg here.
+
+  deb.py --build DIR
+"""
+import argparse, os, pathlib, re, shutil, subprocess, sys, tempfile
+
+FILES = {
+    "pelton": ("usr/bin/pelton", "usr/share/man/man1/pelton.1.gz",
+               "usr/share/bash-completion/completions/pelton",
+               "usr/share/zsh/vendor-completions/_pelton"),
+    "peltond": ("usr/bin/peltond", "etc/pelton/pelton.yaml", "usr/share/pelton/demo.mp4",
+                "usr/lib/systemd/system/peltond.service", "usr/lib/systemd/system/peltond.socket",
+                "usr/lib/sysusers.d/pelton.conf", "usr/lib/tmpfiles.d/pelton.conf"),
+    "libpelton0": ("usr/lib/*/libpelton.so.0",),
+    "libpelton-dev": ("usr/include/pelton.h", "usr/lib/*/pkgconfig/pelton.pc",
+                      "usr/lib/*/libpelton.so",
+                      "usr/share/doc/libpelton-dev/examples/subscribe.c"),
+}
+FAILURES = []
+
+
+def check(good, text):
+    print(("passed: " if good else "FAILED: ") + text)
+    if not good:
+        FAILURES.append(text)
+
+
+def run(*words, **more):
+    return subprocess.run(words, capture_output=True, text=True, timeout=300, **more)
+
+
+def make(build, folder):
+    """The packages by name."""
+    out = run("cpack", "-G", "DEB", "-B", folder, "--config", f"{build}/CPackConfig.cmake",
+              cwd=build)
+    if out.returncode:
+        raise SystemExit(f"cpack: exit code {out.returncode}\n{out.stdout}{out.stderr}")
+    return {f.name.split("_")[0]: str(f) for f in pathlib.Path(folder).glob("*.deb")}
+
+
+def fields(debs):
+    for name, deb in sorted(debs.items()):
+        said = run("dpkg-deb", "-f", deb).stdout
+        have = dict(re.findall(r"^([A-Z][A-Za-z-]*): (.*)$", said, re.M))
+        check(have["Package"] == name and all(have.get(f) for f in (
+            "Version", "Architecture", "Maintainer", "Section", "Description", "Depends")),
+            f"fields of {name}: {have.get('Version')} {have.get('Architecture')}")
+        if name != "libpelton-dev":
+            check("libc6 (>= " in have["Depends"], f"{name} depends: {have['Depends']}")
+    daemon = run("dpkg-deb", "-f", debs["peltond"], "Depends", "Recommends").stdout
+    check("libvulkan1" in daemon and "sysusers" in daemon and "mesa-vulkan-drivers" in daemon,
+          "peltond wants the Vulkan loader, a driver and systemd-sysusers")
+    conffiles = run("dpkg-deb", "--info", debs["peltond"], "conffiles").stdout
+    check(conffiles == "/etc/pelton/pelton.yaml\n", f"conffiles {conffiles!r}")
+
+
+def files(debs, root):
+    check(sorted(debs) == sorted(FILES), f"packages {sorted(debs)}")
+    for name, deb in debs.items():
+        run("dpkg-deb", "-x", deb, root)
+        said = run("dpkg-deb", "-c", deb).stdout
+        strange = [l for l in said.splitlines() if " root/root " not in l
+                   or l[0] != "l" and "w" in l[5] + l[8]]
+        check(not strange, f"owners and modes of {name} {strange[:2]}")
+        for document in ("copyright", "changelog.gz", "changelog.Debian.gz"):
+            check(f"/usr/share/doc/{name}/{document}" in said, f"{name} has its {document}")
+    for name, wanted in FILES.items():
+        for path in wanted:
+            check(len(list(pathlib.Path(root).glob(path))) == 1, f"{name} has /{path}")
+
+
+def settings(root, folder):
+    """The shipped configuration is good as it is, and so is each line behind a '#'. It names every
+    key of the daemon."""
+    daemon, yaml = f"{root}/usr/bin/peltond", f"{root}/etc/pelton/pelton.yaml"
+    text = open(yaml).read()
+    out = run(daemon, "-c", yaml, "--check")
+    check(out.returncode == 0, f"pelton.yaml passes --check {out.stderr}")
+    check("demo: {uri:" in run(daemon, "-c", yaml, "--print-config").stdout, "it has a source demo")
+    whole, n = re.subn(r"^( *)#([a-z_]+:)", r"\1\2", text, flags=re.M)
+    open(folder + "/whole.yaml", "w").write(whole)
+    open(folder + "/door.key", "w").write("secret\n")
+    out = run(daemon, "-c", folder + "/whole.yaml", "--check")
+    check(out.returncode == 0 and n > 20, f"so do its {n} examples {out.stderr}")
+    keys = re.findall(r"^([a-z_.]+):", run(daemon, "--print-config").stdout, re.M)
+    lacking = [k for k in keys if not k.startswith("debug.") and f"\n{k}:" not in whole]
+    check(len(keys) > 20 and not lacking, f"it names every key {lacking}")
+
+
+def units(root, folder):
+    if not shutil.which("systemd-analyze"):
+        print("skipped: no systemd-analyze here")
+        return
+    for name in ("peltond.service", "peltond.socket"):
+        text = open(f"{root}/usr/lib/systemd/system/{name}").read()
+        open(f"{folder}/{name}", "w").write(text.replace("/usr/bin/", root + "/usr/bin/"))
+    out = run("systemd-analyze", "verify", "--man=no", folder + "/peltond.service",
+              folder + "/peltond.socket")
+    mine = [l for l in (out.stdout + out.stderr).splitlines() if "pelton" in l]
+    check(out.returncode == 0 and not mine, f"systemd-analyze verify {mine}")
+
+
+def install(debs, root):
+    """By dpkg, with its scripts, into an empty folder; then removed again."""
+    if os.getuid() or not shutil.which("systemd-sysusers"):
+        print("skipped: only root installs, and systemd-sysusers is needed")
+        return
+    for d in ("info", "updates", "triggers"):
+        os.makedirs(f"{root}/var/lib/dpkg/{d}")
+    open(f"{root}/var/lib/dpkg/status", "w").close()
+    dpkg = ("dpkg", "--root=" + root, "--force-script-chrootless", "--force-depends")
+    out = run(*dpkg, "-i", *debs.values())
+    check(out.returncode == 0, f"dpkg -i {out.stderr.splitlines()[-2:]}")
+    read = lambda path: open(f"{root}/{path}").read() if os.path.exists(f"{root}/{path}") else ""
+    check(re.search(r"^pelton:x:\d+:\d+:.*:/usr/sbin/nologin$", read("etc/passwd"), re.M)
+          is not None, "the user pelton")
+    groups = dict(re.findall(r"^(\w+):x:\d+:(.*)$", read("etc/group"), re.M))
+    check(groups == {"pelton": "", "video": "pelton", "render": "pelton"}, f"groups {groups}")
+    wants = f"{root}/etc/systemd/system/sockets.target.wants/peltond.socket"
+    check(os.path.islink(wants), "peltond.socket is enabled")
+    for folder in ("run/pelton", "var/cache/pelton"):
+        if shutil.which("systemd-tmpfiles"):
+            check(os.path.isdir(f"{root}/{folder}"), f"the folder /{folder}")
+    open(f"{root}/etc/pelton/pelton.yaml", "a").write("# changed\n")
+    run(*dpkg, "-r", *debs)
+    check(read("etc/pelton/pelton.yaml").endswith("# changed\n")
+          and not os.path.exists(f"{root}/usr/bin/peltond"), "removal keeps the configuration")
+    out = run(*dpkg, "-P", *debs)
+    check(out.returncode == 0 and not os.path.exists(f"{root}/etc/pelton")
+          and not os.path.lexists(wants), f"purge takes it away {out.stderr.splitlines()[-2:]}")
+
+
+def lint(debs):
+    if not shutil.which("lintian"):
+        print("skipped: no lintian here")
+        return
+    out = run("lintian", "--fail-on", "error", *debs.values())
+    check(out.returncode == 0, "lintian finds no error\n" + out.stdout)
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("--build", required=True)
+    args = p.parse_args()
+    args.build = os.path.abspath(args.build)
+    if not all(shutil.which(w) for w in ("cpack", "dpkg-deb", "dpkg-shlibdeps")):
+        return 77
+    with tempfile.TemporaryDirectory() as folder:
+        debs = make(args.build, folder + "/packages")
+        files(debs, folder + "/files")
+        fields(debs)
+        settings(folder + "/files", folder)
+        units(folder + "/files", folder)
+        install(debs, folder + "/root")
+        lint(debs)
+    return 1 if FAILURES else 0
+
+
+sys.exit(main())
