@@ -69,6 +69,7 @@ struct h264_vui {
 
 struct h264_sps {
     atomic_int refs;
+    uint32_t serial; /* from 1: counts the different sets of a stream, or of its second view */
     uint8_t profile_idc, constraint_flags /* constraint_set0_flag is bit 7 */, level_idc, id;
     uint8_t chroma_format_idc, separate_colour_plane_flag, bit_depth[2] /* luma, chroma */;
     uint8_t qpprime_y_zero_transform_bypass_flag;

@@ -36,6 +36,7 @@ struct h264_stream {
     struct h264_stored_sps sps[H264_MAX_SPS];
     struct h264_stored_pps pps[H264_MAX_PPS];
     const struct h264_sps *active, *last_sps; /* references, or NULL */
+    uint32_t sps_count;                       /* different sets that came */
     unsigned nal_length_size;                 /* 0: Annex B */
 
     struct h264_dpb dpb;

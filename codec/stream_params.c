@@ -45,6 +45,7 @@ int h264_stream_store_sps(struct h264_stream *s, const uint8_t *nal, size_t size
     }
     error = h264_stream_finish_picture(s, diag); /* its further slices cannot follow a new SPS */
     free(slot->bytes);
+    sps->serial = ++s->sps_count;
     h264_sps_unref(slot->sps);
     *slot = (struct h264_stored_sps){bytes, n, sps};
     h264_sps_unref(s->last_sps);

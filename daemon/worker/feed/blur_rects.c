@@ -6,6 +6,8 @@
 
 #include <stdio.h>
 
+_Static_assert(PELTON_MAX_BLURS <= RECON_BLURS, "a delivery takes them all");
+
 bool blur_outside(const struct pelton_open_params *p, uint32_t width, uint32_t height,
                   char why[128])
 {
@@ -55,10 +57,23 @@ struct pelton_rect blur_scaled(const struct pelton_open_params *p, uint32_t i, u
     return r;
 }
 
-struct pelton_rect blur_in_field(struct pelton_rect r)
+/* The rows of a rectangle that lie in one field. It has one more row where it begins or ends
+ * between two. */
+static struct pelton_rect rect_in_field(struct pelton_rect r)
 {
     uint32_t end = (r.y + r.height + 1) / 2;
     r.y /= 2;
     r.height = end - r.y;
     return r;
+}
+
+void blur_delivery(const struct pelton_open_params *p, struct recon_delivery *d)
+{
+    bool field = d->structure == REC_TOP || d->structure == REC_BOTTOM;
+    d->blur_count = p->n_blur;
+    for (uint32_t i = 0; i < d->blur_count; i++) {
+        struct pelton_rect r = blur_scaled(p, i, d->width, d->height * (field ? 2 : 1));
+        r = field ? rect_in_field(r) : r;
+        d->blur[i] = (struct recon_rect){r.x, r.y, r.width, r.height};
+    }
 }

@@ -6,6 +6,7 @@
 #define PELTON_WORKER_BLUR_H
 
 #include "daemon/worker/feed/feed.h"
+#include "gpu/h264/recon.h"
 
 /* Rectangle i of params in a picture of this size, which it touches where blur_outside is false. */
 struct pelton_rect blur_scaled(const struct pelton_open_params *params, uint32_t i, uint32_t width,
@@ -19,8 +20,7 @@ bool blur_outside(const struct pelton_open_params *params, uint32_t width, uint3
  * a rectangle does not touch that size, so nothing may leave. */
 bool blur_admit(struct pelton_open_params *params, struct feed_format *format, bool fields,
                 char why[128]);
-/* The rows of a rectangle that lie in one field. It has one more row where it begins or ends
- * between two. */
-struct pelton_rect blur_in_field(struct pelton_rect r);
+/* Fills d->blur from the other members of d. */
+void blur_delivery(const struct pelton_open_params *params, struct recon_delivery *d);
 
 #endif

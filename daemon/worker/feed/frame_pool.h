@@ -33,6 +33,8 @@ struct pool {
     void *memory; /* NULL: there is none */
     struct gpu_host *host;
     uint8_t delivered;
+    /* of a decoded stream, by view: h264_sps.serial of the latest frames known to fit; 0: none */
+    uint32_t fits[2];
     bool announced, retired; /* on_format is queued; a newer epoch exists */
     uint32_t busy;           /* slots that are not FREE */
     uint32_t events;         /* queued events that name the pool */

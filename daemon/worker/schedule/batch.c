@@ -101,7 +101,8 @@ static struct batch_copy copy_to(const struct picture *p)
     return copy;
 }
 
-struct batch_copy batch_copy_of(const struct picture *p)
+/* The samples of its first reference that an earlier batch wrote. */
+static struct batch_copy copy_of_reference(const struct picture *p)
 {
     struct batch_copy copy = copy_to(p);
     for (uint32_t i = 0; i < p->pic->refs_held_count; i++) {
@@ -122,19 +123,16 @@ struct batch_copy batch_copy_of(const struct picture *p)
 /* The entry does not name the picture: it may be discarded before the batch is done. */
 static void batch_make_grey(struct batch *b, struct picture *p)
 {
-    slots_take(b->slots, p);
     p->slot.batch = b->serial;
     batch_add(b, NULL, copy_to(p));
 }
 
 static void batch_take(struct batch *b, struct picture *p)
 {
-    if (!p->slot.slots)
-        slots_take(b->slots, p);
     p->slot.batch = p->owner->frame.batch = b->serial;
     picture_move(p, EDGE_SUBMIT);
     p->window->slots.pictures++;
-    batch_add(b, p, (struct batch_copy){0});
+    batch_add(b, p, copy_of_reference(p));
 }
 
 enum verdict { TAKEN, NOT_YET, ENOUGH };
@@ -154,13 +152,17 @@ static enum verdict batch_consider(struct window *w, struct picture *p, struct b
         return NOT_YET; /* the first picture of the frame goes first */
     if (!owner->slot.slots && !slots_claim(w, b->slots, oldest))
         return ENOUGH;
-    if (picture_needs_grey(p)) {
-        if (oldest)
-            batch_make_grey(b, p);
+    bool grey = picture_needs_grey(p);
+    if (grey && !oldest)
         return ENOUGH;
+    if (!p->slot.slots)
+        slots_take(b->slots, p);
+    if (!grey) {
+        batch_take(b, p);
+        return TAKEN;
     }
-    batch_take(b, p);
-    return TAKEN;
+    batch_make_grey(b, p);
+    return ENOUGH;
 }
 
 static void collect_window(struct window *w, struct batch *b, uint32_t most)
@@ -233,15 +235,16 @@ void batch_collect(struct schedule *s, struct slots *st, struct batch *b)
     b->slots = st;
     b->count = 0;
     b->serial = s->serial + 1;
-    st->owed = slots_owed(s, st);
     for (struct window *w = s->windows; w; w = w->next) {
         count += window_takes_part(w, st);
         /* also of a window that has gone on to another store */
         if (!w->abort && st->key.interlaced)
             collect_single_fields(w, b);
     }
-    if (count)
-        collect_shares(s, b, count);
+    if (!count)
+        return;
+    st->owed = slots_owed(s, st);
+    collect_shares(s, b, count);
 }
 
 struct output *batch_next_output(const struct window *w, const struct batch *b, bool memory,

@@ -19,8 +19,10 @@ struct batch_copy {
 };
 #define BATCH_GREY UINT32_MAX
 
+/* Without a picture: the copy. Else what the picture becomes if it is one: the samples of its first
+ * reference, else grey. */
 struct batch_entry {
-    struct picture *picture; /* NULL: only the copy */
+    struct picture *picture;
     struct batch_copy copy;
 };
 
@@ -36,8 +38,6 @@ struct batch {
 uint32_t batches_most(const struct schedule *s);
 /* Pictures for the next batch of st, perhaps none. They are SUBMITTED and have slots. */
 void batch_collect(struct schedule *s, struct slots *st, struct batch *b);
-/* What p becomes if it is a copy: the samples of its first reference, else grey. */
-struct batch_copy batch_copy_of(const struct picture *p);
 /* The first output after `after` (NULL: the window's first) that waits, if its frame can be
  * delivered with the batch. memory: it goes into a pool. NULL: none; later ones must wait. */
 struct output *batch_next_output(const struct window *w, const struct batch *b, bool memory,

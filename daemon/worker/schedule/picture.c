@@ -237,22 +237,7 @@ void picture_move(struct picture *p, enum picture_edge_name edge)
     picture_count(p, from);
 }
 
-void picture_spoil(struct picture *p)
-{
-    p->outcome = OUTCOME_COPY;
-}
-
 void picture_trace(struct picture *p, enum picture_trace point, int64_t now_ns)
 {
     p->owner->frame.trace[point] = now_ns;
-}
-
-bool frame_submitted(const struct picture *owner)
-{
-    return owner->frame.submitted == owner->frame.pictures;
-}
-
-bool frame_is_single_field(const struct picture *owner)
-{
-    return owner->pic->structure != REC_FRAME && !owner->pic->paired;
 }

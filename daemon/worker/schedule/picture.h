@@ -166,13 +166,23 @@ bool picture_may(const struct picture *p, enum picture_edge_name edge);
 /* Along an edge; its counters in the window and the schedule change, too. */
 void picture_move(struct picture *p, enum picture_edge_name edge);
 /* It cannot be reconstructed: it becomes a copy. At any stage before DONE. */
-void picture_spoil(struct picture *p);
+static inline void picture_spoil(struct picture *p)
+{
+    p->outcome = OUTCOME_COPY;
+}
 /* The picture reached that point now. */
 void picture_trace(struct picture *p, enum picture_trace point, int64_t now_ns);
 /* Every picture of the frame is submitted. */
-bool frame_submitted(const struct picture *owner);
+static inline bool frame_submitted(const struct picture *owner)
+{
+    return owner->frame.submitted == owner->frame.pictures;
+}
+
 /* The other field never came. Known once the frame is output. */
-bool frame_is_single_field(const struct picture *owner);
+static inline bool frame_is_single_field(const struct picture *owner)
+{
+    return owner->pic->structure != REC_FRAME && !owner->pic->paired;
+}
 
 /* The table, as data for its test. */
 struct picture_edge {

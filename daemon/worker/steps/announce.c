@@ -182,14 +182,19 @@ static bool session_ensure_pool(struct engine *e, struct session *s)
         out = out->next;
     if (!out && !s->ahead)
         return false;
-    if (!format_of(s, out ? out->pic->sps : s->ahead, out && out->pic->view, &format, &delivered)) {
+    const struct h264_sps *sps = out ? out->pic->sps : s->ahead;
+    bool view = out && out->pic->view;
+    if (s->sub.pools && s->sub.pools->fits[view] == sps->serial)
+        return false;
+    if (!format_of(s, sps, view, &format, &delivered)) {
         session_fail_by(s, PELTON_ERR_USAGE, "the stream cannot be given out in this pixel format");
         return true;
     }
-    if (s->sub.pools && format_equal(&format, &s->sub.pools->format))
+    if (s->sub.pools && format_equal(&format, &s->sub.pools->format)) {
+        s->sub.pools->fits[view] = sps->serial;
         return false;
-    bool fields =
-        out ? out->structure != REC_FRAME : s->params.fields && !s->ahead->frame_mbs_only_flag;
+    }
+    bool fields = out ? out->structure != REC_FRAME : s->params.fields && !sps->frame_mbs_only_flag;
     if (!blur_admit(&s->params, &format, fields, why))
         session_fail_by(s, PELTON_ERR_USAGE, why);
     else if (!session_start_pool(e, s, &format, delivered))

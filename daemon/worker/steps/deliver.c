@@ -5,7 +5,7 @@
  * The schedule says whose turn it is (batch_next_output). A full pool stops the session, or drops
  * the frame if the reader asked for that.
  */
-#include "daemon/worker/steps/format.h"
+#include "daemon/worker/feed/blur_rects.h"
 #include "daemon/worker/steps/reconstruct.h"
 
 #include <stdio.h>
@@ -26,7 +26,7 @@ static void delivery_add(struct submission *sub, struct session *s, struct deliv
                                  .height = f->height,
                                  .format = pool->delivered,
                                  .structure = to->output.structure};
-    format_blur(s, d);
+    blur_delivery(&s->params, d);
     for (uint32_t i = 0; i < f->planes; i++) {
         d->offset[i] = slot * f->slot_size + f->plane_offset[i];
         d->stride[i] = f->stride[i];
@@ -67,36 +67,31 @@ static bool delivery_is_refused(struct session *s, struct delivery *to)
     return true;
 }
 
-/* The session's current pool has the frame's format. */
-static bool pool_fits(const struct session *s, const struct h264_picture *pic)
-{
-    struct feed_format format;
-    enum recon_format delivered;
-    return format_of(s, pic->sps, pic->view, &format, &delivered) &&
-           format_equal(&format, &s->sub.pools->format);
-}
-
-/* False: this frame and later ones must wait. */
+/* False: this frame and later ones must wait. Whether a frame fits the pool is found out once it is
+ * the first that waits (session_ensure_pool). */
 static bool deliver_one(struct submission *sub, struct session *s, struct delivery *to)
 {
+    const struct h264_picture *pic = to->output.pic;
     struct pool *pool = s->sub.pools;
     uint32_t slot;
     bool all = s->params.policy == PELTON_LOSSLESS || s->params.bench.transport == PELTON_READBACK;
     if (delivery_is_refused(s, to))
         return true;
-    if (!pool_fits(s, to->output.pic))
+    if (pool->fits[pic->view] != pic->sps->serial)
         return false;
     if (!pool->memory) { /* PELTON_NONE: done when the picture is */
         to->pool = pool;
         to->output.state = OUTPUT_SUBMITTED;
         wake_device(&s->engine->schedule); /* it may be done already */
-    } else if (pool_take(pool, &slot)) {
-        delivery_add(sub, s, to, pool, slot);
-    } else if (all) {
-        return false;
-    } else {
-        delivery_drop(s, to);
+        return true;
     }
+    bool slot_free = pool_take(pool, &slot);
+    if (!slot_free && all)
+        return false;
+    if (!slot_free)
+        delivery_drop(s, to);
+    else
+        delivery_add(sub, s, to, pool, slot);
     return true;
 }
 

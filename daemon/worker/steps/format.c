@@ -5,15 +5,12 @@
  */
 #include "daemon/worker/steps/format.h"
 
-#include "daemon/worker/feed/blur_rects.h"
 #include "daemon/worker/feed/pixels.h"
 #include "daemon/worker/source/side_data.h"
 
 #include <string.h>
 
 #define UNSPECIFIED 2 /* H.273 */
-
-_Static_assert(PELTON_MAX_BLURS <= RECON_BLURS, "a delivery takes them all");
 
 /* Where nobody says: BT.709 from 720 lines on, BT.601 below (525 lines: SMPTE 170M, 625: BT.470BG),
  * limited range. */
@@ -113,15 +110,4 @@ bool format_equal(const struct feed_format *a, const struct feed_format *b)
 {
     return same_layout(a, b) && same_rational(a->sar, b->sar) &&
            !memcmp(&a->colour, &b->colour, sizeof(a->colour)) && same_vui(&a->vui, &b->vui);
-}
-
-void format_blur(const struct session *s, struct recon_delivery *d)
-{
-    bool field = d->structure == REC_TOP || d->structure == REC_BOTTOM;
-    d->blur_count = s->params.n_blur;
-    for (uint32_t i = 0; i < d->blur_count; i++) {
-        struct pelton_rect r = blur_scaled(&s->params, i, d->width, d->height * (field ? 2 : 1));
-        r = field ? blur_in_field(r) : r;
-        d->blur[i] = (struct recon_rect){r.x, r.y, r.width, r.height};
-    }
 }

@@ -13,8 +13,6 @@ struct pelton_colour format_colour(const struct session *s, const struct h264_sp
  * session's pixel format cannot be made of it. */
 bool format_of(const struct session *s, const struct h264_sps *sps, bool second_view,
                struct feed_format *out, enum recon_format *delivered);
-/* Fills d->blur from the other members of d. */
-void format_blur(const struct session *s, struct recon_delivery *d);
 /* Same epoch? */
 bool format_equal(const struct feed_format *a, const struct feed_format *b);
 

@@ -19,17 +19,9 @@ static void submission_free(struct submission *sub)
     free(sub);
 }
 
-struct submission *store_take_submission(struct store *st)
+static struct submission *submission_new(uint32_t width)
 {
-    struct submission *sub = st->spare;
-    uint32_t width = st->slots.width;
-    if (sub) {
-        st->spare = sub->next;
-        sub->next = NULL;
-        sub->delivery_count = 0;
-        return sub;
-    }
-    sub = calloc(1, sizeof(*sub));
+    struct submission *sub = calloc(1, sizeof(*sub));
     if (!sub)
         return NULL;
     sub->batch.width = width;
@@ -42,10 +34,17 @@ struct submission *store_take_submission(struct store *st)
     return NULL;
 }
 
-void store_put_submission(struct store *st, struct submission *sub)
+/* All that the store will ever use. */
+static int submissions_make(struct store *st)
 {
-    sub->next = st->spare;
-    st->spare = sub;
+    for (uint32_t i = 0; i < BATCHES_IN_FLIGHT; i++) {
+        struct submission *sub = submission_new(st->slots.width);
+        if (!sub)
+            return GPU_ERR_NOMEM;
+        sub->next = st->spare;
+        st->spare = sub;
+    }
+    return GPU_OK;
 }
 
 /* ---- stores ---- */
@@ -95,11 +94,14 @@ static int store_create(struct engine *e, const struct slots_key *key, uint32_t 
     struct recon_params params = recon_params_of(e, &st->slots);
     if (!err)
         err = recon_create(e->gpu, &params, &st->recon);
+    if (!err) {
+        st->slots.width = recon_width(st->recon);
+        err = submissions_make(st);
+    }
     if (err) {
         store_free(st);
         return err;
     }
-    st->slots.width = recon_width(st->recon);
     st->memory = recon_memory(st->recon);
     recon_times(st->recon, &st->times);
     *out = st;

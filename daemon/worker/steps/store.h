@@ -33,9 +33,9 @@ struct store {
     struct slots slots; /* first: the schedule's part */
     struct recon *recon;
     struct submission *first, *last; /* in flight, oldest first */
-    struct submission *spare;
-    struct recon_times times; /* as of the last completion */
-    uint64_t memory;          /* bytes of the device */
+    struct submission *spare;        /* with those in flight BATCHES_IN_FLIGHT */
+    struct recon_times times;        /* as of the last completion */
+    uint64_t memory;                 /* bytes of the device */
 };
 
 static inline struct store *store_of(struct slots *slots)
@@ -50,8 +50,5 @@ int store_attach(struct session *s, const struct h264_sps *sps);
 void store_detach(struct session *s);
 /* Frees what is idle, or all. Drops the lock meanwhile. */
 void store_collect(struct engine *e, bool all);
-/* An empty submission. NULL: no memory. */
-struct submission *store_take_submission(struct store *st);
-void store_put_submission(struct store *st, struct submission *sub);
 
 #endif

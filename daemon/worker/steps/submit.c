@@ -7,6 +7,24 @@
  */
 #include "daemon/worker/steps/reconstruct.h"
 
+/* ---- submissions of a store ---- */
+
+/* An empty one. There are as many as may be in flight. */
+static struct submission *submission_take(struct store *st)
+{
+    struct submission *sub = st->spare;
+    st->spare = sub->next;
+    sub->next = NULL;
+    sub->delivery_count = 0;
+    return sub;
+}
+
+static void submission_put(struct store *st, struct submission *sub)
+{
+    sub->next = st->spare;
+    st->spare = sub;
+}
+
 /* ---- completion ---- */
 
 static int64_t gpu_ns(const struct recon_times *before, const struct recon_times *after)
@@ -39,7 +57,7 @@ static void submission_complete(struct engine *e, struct store *st, struct submi
         d->frame.decoded_ns = now;
         d->frame.trace[PELTON_TRACE_GPU] = gpu;
     }
-    store_put_submission(st, sub);
+    submission_put(st, sub);
 }
 
 bool store_complete(struct engine *e, struct store *st)
@@ -77,21 +95,16 @@ static void submission_prepare(struct submission *sub, uint32_t i, uint32_t slot
     struct picture *p = sub->batch.entries[i].picture;
     struct rec_view *view = &sub->views[i];
     const char *reason;
-    if (!p) {
-        sub->pictures[i] = copy_picture(&sub->batch.entries[i].copy);
+    sub->pictures[i] = copy_picture(&sub->batch.entries[i].copy);
+    if (!p)
         return;
-    }
-    sub->pictures[i] = (struct recon_picture){
-        .view = view, .slot = (uint32_t)p->pic->holder.slot, .copy_from = UINT32_MAX};
     if (p->outcome == OUTCOME_WHOLE &&
         (h264_picture_view(p->pic, view) || records_validate_slots(view, slots, &reason)))
         picture_spoil(p);
     if (p->outcome == OUTCOME_WHOLE)
-        return;
-    if (!p->pic->non_existing)
+        sub->pictures[i].view = view;
+    else if (!p->pic->non_existing)
         h264_picture_damage(p->pic);
-    struct batch_copy copy = batch_copy_of(p);
-    sub->pictures[i] = copy_picture(&copy);
 }
 
 /* With the lock, dropped meanwhile. */
@@ -145,16 +158,14 @@ static struct submission *submission_collect(struct engine *e, struct store *st)
 {
     if (e->gpu_lost || st->slots.in_flight >= batches_most(&e->schedule))
         return NULL;
-    struct submission *sub = store_take_submission(st);
-    if (!sub)
-        return NULL;
+    struct submission *sub = submission_take(st);
     batch_collect(&e->schedule, &st->slots, &sub->batch);
     if (sub->batch.count)
         submission_prepare_all(e, sub);
     submission_deliver(e, sub);
     if (sub->batch.count || sub->delivery_count)
         return sub;
-    store_put_submission(st, sub);
+    submission_put(st, sub);
     return NULL;
 }
 
@@ -178,10 +189,10 @@ bool store_submit(struct engine *e, struct store *st)
     if (submission_is_awaited(e, sub))
         engine_expect(e);
     submission_charge(sub, thread_cpu_seconds() - cpu);
-    if (err) {
+    if (err)
         sub->ticket = 0; /* counts as finished */
-        engine_device_failed(e, err);
-    }
     store_append(st, sub);
+    if (err)
+        engine_device_failed(e, err);
     return true;
 }

@@ -156,7 +156,7 @@ static void test_other_store(void **state)
     a->slot.slots = &other;
     assert_int_equal(collect(w), 1);
     assert_int_equal(b->outcome, OUTCOME_COPY);
-    assert_int_equal(batch_copy_of(b).from, BATCH_GREY);
+    assert_int_equal(w->entries[0].copy.from, BATCH_GREY);
     world_free(w);
 }
 
@@ -168,7 +168,7 @@ static void test_copy(void **state)
     collect(w);
     picture_spoil(b);
     assert_int_equal(collect(w), 1);
-    struct batch_copy copy = batch_copy_of(b);
+    struct batch_copy copy = w->entries[0].copy;
     assert_int_equal(copy.from, a->pic->holder.slot);
     assert_int_equal(copy.slot, b->pic->holder.slot);
     assert_int_equal(copy.rows | copy.planes, 0);
