@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Shared by the Python tests: a peltond of their own, decoding through it, comparing with FFmpeg.
 """
-import os, pathlib, socket, subprocess, tempfile, time
+import functools, os, pathlib, socket, subprocess, sys, tempfile, time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 SKIPPED = 77
@@ -21,6 +21,116 @@ def add_arguments(p):
     p.add_argument("--timeout", type=float, default=240, help="seconds for one decode")
 
 
+# Sleeps in steps of 5 ms and says when and how much too late it woke; ends when its input does.
+SLEEPER = """
+import select, sys, time
+STEP = 0.005
+then = time.monotonic()
+while not select.select([0], [], [], STEP)[0]:
+    now = time.monotonic()
+    if now - then - STEP > 0.002:
+        print(now, now - then - STEP, flush=True)
+    then = time.monotonic()
+"""
+
+
+@functools.cache
+def sleeper():
+    """The file that it writes, and what keeps it alive."""
+    out = tempfile.NamedTemporaryFile()
+    return out, subprocess.Popen([sys.executable, "-S", "-c", SLEEPER], stdin=subprocess.PIPE,
+                                 stdout=out)
+
+
+def own_seconds():
+    """CPU time of this process and all that it has started."""
+    parents, ticks = {}, {}
+    for path in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            words = (path / "stat").read_text().rsplit(")", 1)[1].split()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        parents[int(path.name)] = int(words[1])
+        ticks[int(path.name)] = sum(map(int, words[11:15])) # children that have ended are in it
+    ours = {os.getpid()}
+    while True:
+        more = {pid for pid, parent in parents.items() if parent in ours} - ours
+        if not more:
+            return sum(ticks.get(pid, 0) for pid in ours) / os.sysconf("SC_CLK_TCK")
+        ours |= more
+
+
+def machine_seconds():
+    """CPU time of all processes, and time that the host did not give."""
+    words = open("/proc/stat").readline().split()
+    user, nice, system, _, _, irq, softirq, steal = map(int, words[1:9])
+    tick = os.sysconf("SC_CLK_TCK")
+    return (user + nice + system + irq + softirq) / tick, steal / tick
+
+
+class Stretch:
+    """How much others disturbed this test from here on. Three things tell it: CPU time of processes
+    that are not ours, time that the host took away, and a process that sleeps and wakes too late.
+    The last one counts where our own processes leave a core free: else we are late by ourselves."""
+    OTHERS, STOLEN = 0.1, 0.03 # shares of all cores
+    LATE_MS = 20
+
+    def __init__(self):
+        sleeper()
+        self.began = time.monotonic()
+        self.ours, (self.all, self.stolen) = own_seconds(), machine_seconds()
+
+    def late_ms(self):
+        """The largest delay."""
+        lines = [l.split() for l in open(sleeper()[0].name).read().split("\n")[:-1]]
+        return max([1000 * float(late) for at, late in lines if float(at) > self.began],
+                   default=0)
+
+    def disturbed(self):
+        """Empty, or how."""
+        cores = len(os.sched_getaffinity(0)) * max(1e-3, time.monotonic() - self.began)
+        ours, (everything, stolen) = own_seconds() - self.ours, machine_seconds()
+        others = max(0, everything - self.all - ours) / cores
+        stolen, ours, late = (stolen - self.stolen) / cores, ours / cores, self.late_ms()
+        if others <= self.OTHERS and stolen <= self.STOLEN and (late <= self.LATE_MS or ours > 0.5):
+            return ""
+        return (f"disturbed: others used {100 * others:.0f} % of the cores, this test "
+                f"{100 * ours:.0f} %, the host took {100 * stolen:.0f} %, a sleeper woke up to "
+                f"{late:.0f} ms late")
+
+
+def check_time(check, good, stretch, what):
+    """A check of a time: where others disturbed the stretch, a miss is told and does not fail."""
+    why = "" if good else stretch.disturbed()
+    check(good or bool(why), what + (", " + why if why else ""))
+
+
+@functools.cache
+def slowness(binaries):
+    """How many times slower than the developers' machine, in a release build, this one is."""
+    def spin():
+        before = time.thread_time()
+        sum(i * i for i in range(50000))
+        return time.thread_time() - before
+
+    sanitized = b"__asan_init" in pathlib.Path(binaries, "peltond").read_bytes()
+    return max(1, min(spin() for _ in range(5)) / 0.002) * (3 if sanitized else 1)
+
+
+def patience(args, seconds):
+    """The limit for something that takes that long where nothing else runs. Waiting costs nothing
+    where things go well: it holds under a load of eight on each core."""
+    return 8 * seconds * slowness(args.bin)
+
+
+def wait_until(args, what, seconds):
+    """Waits until what() is true, and returns it: patience() with these seconds."""
+    end = time.monotonic() + patience(args, seconds)
+    while not (result := what()) and time.monotonic() < end:
+        time.sleep(0.02)
+    return result
+
+
 def listens(path):
     """Whether somebody accepts there; the name comes a moment before."""
     with socket.socket(socket.AF_UNIX) as s:
@@ -32,7 +142,7 @@ class Daemon:
     messages."""
 
     def __init__(self, args, *more, env=None):
-        self.dir = tempfile.TemporaryDirectory()
+        self.args, self.dir = args, tempfile.TemporaryDirectory()
         self.socket = self.dir.name + "/pelton.sock"
         self.log = open(self.dir.name + "/log", "w+")
         command = [args.bin + "/peltond", "--socket", self.socket, "--device", args.device]
@@ -42,18 +152,15 @@ class Daemon:
                                         env=env)
 
     def __enter__(self):
-        for _ in range(200):
-            if listens(self.socket):
-                return self
-            if self.process.poll() is not None:
-                break
-            time.sleep(0.05)
+        if wait_until(self.args, lambda: listens(self.socket) or self.process.poll() is not None,
+                      5) and self.process.poll() is None:
+            return self
         raise SystemExit("peltond did not start:\n" + self.tail())
 
     def __exit__(self, *_):
         self.process.terminate()
         try:
-            self.process.wait(20)
+            self.process.wait(patience(self.args, 5))
         except subprocess.TimeoutExpired:
             self.process.kill()
 
