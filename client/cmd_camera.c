@@ -373,5 +373,9 @@ int cmd_view(struct client_options *o, struct failure *f)
     int rc = frames_of(o, o->write.format, f);
     close(STDOUT_FILENO);
     waitpid(child, NULL, 0);
+    if (rc == X_SIGPIPE) { /* the window was closed */
+        *f = (struct failure){0};
+        rc = X_SUCCESS;
+    }
     return rc;
 }

@@ -23,7 +23,12 @@
 static int shared_open(struct client_options *o, struct pelton **conn, struct failure *f)
 {
     const char *path = o->connect.socket ? o->connect.socket : socket_named();
-    return pelton_connect(path, timeout_ms(o), conn) < 0 ? fail_pelton(f, NULL, path) : 0;
+    int rc = pelton_connect(path, timeout_ms(o), conn);
+    if (rc == PELTON_ERR_NO_DAEMON) {
+        return fail_with(f, X_NO_DAEMON, "start peltond, or name its socket with --socket", "%s",
+                         pelton_failure(NULL)->cause);
+    }
+    return rc < 0 ? fail_pelton(f, NULL, path) : 0;
 }
 
 int cmd_reload(struct client_options *o, struct failure *f)

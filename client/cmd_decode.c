@@ -64,19 +64,34 @@ static int decode_loop(struct decode *d)
 static void decode_print_summary(const struct decode *d)
 {
     double s = (double)(now_ns() - d->start_ns) * 1e-9;
-    char verified[64] = "";
+    char verified[64] = "", dropped[64] = "";
+    if (d->state.dropped > 0)
+        snprintf(dropped, sizeof(dropped), ", %llu dropped", (unsigned long long)d->state.dropped);
     if (d->verify) {
         snprintf(verified, sizeof(verified), ", %llu verified",
                  (unsigned long long)verify_frames(d->verify));
     }
     struct pelton_rational rate = sync_frame_rate(&d->info);
     double media = (double)d->state.frames * rate.den / rate.num;
-    ui_log(LOG_INFO, "%llu frames, %ux%u, %.2f s, %.1f fps (%.2fx), %llu corrupt%s, %s%s",
-           (unsigned long long)d->state.frames, d->width ? d->width : d->info.width,
-           d->height ? d->height : d->info.height, s, (double)d->state.frames / s, media / s,
-           (unsigned long long)d->corrupt, verified,
-           d->device.name[0] ? d->device.name : "unknown device",
+    ui_log(LOG_INFO, "%llu %s, %ux%u, %.2f s, %.1f fps (%.2fx)%s, %llu corrupt%s, %s%s",
+           (unsigned long long)d->state.frames, ui_plural(d->state.frames, "frame"),
+           d->width ? d->width : d->info.width, d->height ? d->height : d->info.height, s,
+           (double)d->state.frames / s, media / s, dropped, (unsigned long long)d->corrupt,
+           verified, d->device.name[0] ? d->device.name : "unknown device",
            d->device.software ? " (software)" : "");
+}
+
+/* A start beyond the end is a mistake of its own. */
+static int decode_check_start(const struct decode *d)
+{
+    int64_t start_us = d->o->read.start_us, length_us = d->info.duration_us;
+    char hint[80] = "pelton probe tells the duration";
+    if (d->state.frames > 0 || start_us <= 0)
+        return 0;
+    if (length_us > 0)
+        snprintf(hint, sizeof(hint), "the stream lasts %.3f s", (double)length_us * 1e-6);
+    return fail_with(d->f, X_INPUT, hint, "%s: no frame at or after -ss %g", d->source.name,
+                     (double)start_us * 1e-6);
 }
 
 static int decode_run(struct decode *d)
@@ -91,6 +106,8 @@ static int decode_run(struct decode *d)
     progress_start(&d->progress, d->o->write.progress);
     decode_set_goal(d);
     rc = decode_loop(d);
+    if (rc == 0)
+        rc = decode_check_start(d);
     if (rc == 0 && d->verify)
         rc = verify_end(d->verify, d->f);
     int header = decode_begin_without_frame(d);
@@ -108,11 +125,13 @@ static int decode_run(struct decode *d)
     finish = finish ? finish : side;
     progress_end(&d->progress, &d->state);
     if (d->left_out > 0) {
-        ui_log(LOG_WARNING, "%llu frames left out: their time had passed",
-               (unsigned long long)d->left_out);
+        ui_log(LOG_WARNING, "%llu %s left out: their time had passed",
+               (unsigned long long)d->left_out, ui_plural(d->left_out, "frame"));
     }
-    decode_print_summary(d);
-    return rc ? rc : finish;
+    rc = rc ? rc : finish;
+    if (rc != X_SIGPIPE)
+        decode_print_summary(d);
+    return rc;
 }
 
 int cmd_decode(struct client_options *o, struct failure *f)

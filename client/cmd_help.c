@@ -30,6 +30,7 @@ static const struct {
     {10, "frames differ from the reference"},
     {11, "time-out"},
     {130, "SIGINT"},
+    {141, "the reader of the output has ended (SIGPIPE)"},
     {143, "SIGTERM"},
 };
 
@@ -213,10 +214,8 @@ int cmd_help(struct client_options *o, struct failure *f)
         return 0;
     }
     const struct command *c = o->topic ? command_find(o->topic) : NULL;
-    if (o->topic && !c) {
-        return fail_with(f, X_USAGE, "pelton help lists the commands", "%s: no such command",
-                         o->topic);
-    }
+    if (o->topic && !c)
+        return command_refuse(o->topic, f);
     if (c)
         help_command(c);
     else
@@ -283,9 +282,10 @@ int cmd_completion(struct client_options *o, struct failure *f)
 {
     bool zsh = o->topic && !strcmp(o->topic, "zsh");
     if (!zsh && (!o->topic || strcmp(o->topic, "bash"))) {
-        return fail_with(f, X_USAGE, "pelton completion bash, or zsh",
-                         "%s: no completion for this shell",
-                         o->topic ? o->topic : "no shell named");
+        return o->topic
+                   ? fail_with(f, X_USAGE, "pelton completion bash, or zsh",
+                               "%s: no completion for this shell", o->topic)
+                   : fail_with(f, X_USAGE, "pelton completion bash, or zsh", "no shell is named");
     }
     if (zsh)
         puts("autoload -U +X bashcompinit && bashcompinit");

@@ -7,10 +7,10 @@
 #include "client/connection.h"
 
 #include "client/commands.h"
+#include "client/daemon_log.h"
 #include "client/option_table.h"
 #include "proto/socket_path.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,7 @@ static int log_descriptor(const struct client_options *o)
 {
     if (ui_says(LOG_VERBOSE) || o->connect.gpu_debug)
         return -1;
-    return open("/dev/null", O_WRONLY | O_CLOEXEC);
+    return daemon_log_open();
 }
 
 static int spawn_private(const struct client_options *o, struct pelton **out, struct failure *f)
@@ -49,9 +49,10 @@ static int spawn_private(const struct client_options *o, struct pelton **out, st
     struct pelton_spawn_params params = {
         .device = o->connect.device, .extra = extra, .log_fd = log_fd};
     int rc = pelton_spawn(&params, SPAWN_MS, out);
+    int code = rc == PELTON_ERR_NO_DAEMON ? daemon_log_cause(log_fd, f) : 0;
     if (log_fd >= 0)
         close(log_fd);
-    return rc < 0 ? fail_pelton(f, NULL, NULL) : 0;
+    return code ? code : rc < 0 ? fail_pelton(f, NULL, NULL) : 0;
 }
 
 /* Whether the command is about sources that a configuration names. */

@@ -24,6 +24,7 @@ struct decode {
     struct pelton_info info;
     struct pelton_device device;
     const struct output_format *format;
+    enum overwrite overwrite, second_overwrite; /* after the question */
     struct client_output *out, *second;
     struct verify *verify;
     struct side_file *side;
@@ -45,7 +46,8 @@ struct decode {
 
 /* Completes the options and chooses the format. */
 int decode_check_options(struct decode *d);
-/* Opens the input, the reference and the file of side data. Overwrites no input. */
+/* Opens the input, the reference and the file of side data. Looks at the other outputs, without
+ * creating them. Overwrites no input. */
 int decode_open_files(struct decode *d);
 int decode_open_stream(struct decode *d);
 int decode_open_outputs(struct decode *d);

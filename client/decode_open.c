@@ -4,6 +4,8 @@
  * A refusal costs no decoding.
  */
 #include "client/decode.h"
+#include "client/near_name.h"
+#include "client/output_check.h"
 
 #include <libavutil/pixdesc.h>
 #include <stdio.h>
@@ -56,6 +58,18 @@ static int decode_check_outputs(struct decode *d)
     return rc;
 }
 
+static int refuse_pix_fmt(const char *typed, struct failure *f)
+{
+    char hint[160];
+    const AVPixFmtDescriptor *format = NULL;
+    struct near_name near = near_name_of(typed, strlen(typed));
+    while ((format = av_pix_fmt_desc_next(format)) != NULL)
+        near_name_try(&near, format->name, strlen(format->name), format->name);
+    return fail_with(f, X_USAGE,
+                     near_name_hint(&near, "ffmpeg -pix_fmts lists the names", hint, sizeof(hint)),
+                     "--pix-fmt %s: no such pixel format", typed);
+}
+
 int decode_check_options(struct decode *d)
 {
     struct client_options *o = d->o;
@@ -71,10 +85,8 @@ int decode_check_options(struct decode *d)
     }
     if (o->write.pix_fmt) {
         d->wanted = av_get_pix_fmt(o->write.pix_fmt);
-        if (d->wanted == AV_PIX_FMT_NONE) {
-            return fail_with(d->f, X_USAGE, "ffmpeg -pix_fmts lists the names",
-                             "--pix-fmt %s: no such pixel format", o->write.pix_fmt);
-        }
+        if (d->wanted == AV_PIX_FMT_NONE)
+            return refuse_pix_fmt(o->write.pix_fmt, d->f);
     }
     int rc = output_format_choose(o->write.format, o->write.path, &d->format, d->f);
     return rc ? rc : decode_check_outputs(d);
@@ -112,11 +124,23 @@ static int decode_protect_inputs(const struct decode *d)
     return 0;
 }
 
+static int decode_check_paths(struct decode *d)
+{
+    const struct client_options *o = d->o;
+    d->overwrite = d->second_overwrite = o->write.overwrite;
+    int rc = output_check(d->format, o->write.path, o->read.max_frames == 1, &d->overwrite, d->f);
+    if (rc || !o->write.second_view)
+        return rc;
+    return output_check(d->format, o->write.second_view, o->read.max_frames == 1,
+                        &d->second_overwrite, d->f);
+}
+
 int decode_open_files(struct decode *d)
 {
     const struct client_options *o = d->o;
     int rc = input_open(o->inputs[0], &d->source, d->f);
     rc = rc ? rc : decode_protect_inputs(d);
+    rc = rc ? rc : decode_check_paths(d);
     if (rc == 0 && o->write.verify)
         rc = verify_open(o->write.verify, &d->verify, d->f);
     if (rc == 0 && o->write.side_data)
@@ -137,7 +161,7 @@ int decode_open_outputs(struct decode *d)
 {
     struct output_params params = {.format = d->format,
                                    .path = d->o->write.path,
-                                   .overwrite = d->o->write.overwrite,
+                                   .overwrite = d->overwrite,
                                    .single = d->o->read.max_frames == 1,
                                    .idle = decode_keep_alive,
                                    .idle_ctx = d};
@@ -145,6 +169,7 @@ int decode_open_outputs(struct decode *d)
     if (rc || !d->o->write.second_view)
         return rc;
     params.path = d->o->write.second_view;
+    params.overwrite = d->second_overwrite;
     return output_open(&params, &d->second, d->f);
 }
 

@@ -4,6 +4,7 @@
  * hint.
  */
 #include "client/exit_code.h"
+#include "client/ui.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -26,7 +27,7 @@ static const struct {
     {PELTON_ERR_NO_DEVICE, X_NO_DEVICE,
      "pelton doctor lists the devices; --device cpu takes a software device"},
     {PELTON_ERR_NO_DAEMON, X_NO_DAEMON,
-     "start peltond, or leave --socket out for a private daemon"},
+     "start peltond there, or name another socket with --socket"},
     {PELTON_ERR_PERMISSION, X_PERMISSION,
      "check the permissions; pelton doctor lists groups and sockets"},
     {PELTON_ERR_TIMEOUT, X_TIMEOUT, "--timeout allows more time; 0 waits for ever"},
@@ -124,8 +125,7 @@ int fail_errno(struct failure *f, int code, int error, const char *name)
         hint = "free some space, or write elsewhere; what was written so far is kept";
         break;
     case EPIPE:
-        hint = "the program that reads the output ended before the stream did";
-        break;
+        return fail_with(f, X_SIGPIPE, "", "%s", "");
     case EFBIG:
         hint = "the file system or ulimit -f does not allow a larger file";
         break;
@@ -144,5 +144,5 @@ int fail_errno(struct failure *f, int code, int error, const char *name)
 void failure_print(const struct failure *f)
 {
     if (f->code != 0 && f->cause[0])
-        fprintf(stderr, "pelton: %s\nhint: %s\n", f->cause, f->hint);
+        ui_failure(f->cause, f->hint);
 }

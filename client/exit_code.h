@@ -21,6 +21,7 @@ enum exit_code {
     X_MISMATCH = 10,
     X_TIMEOUT = 11,
     X_SIGINT = 130,
+    X_SIGPIPE = 141,
     X_SIGTERM = 143,
 };
 
@@ -39,8 +40,8 @@ int fail_with(struct failure *f, int code, const char *hint, const char *cause, 
  * where the library has none. */
 int fail_pelton(struct failure *f, const struct pelton *conn, const char *name);
 
-/* Records a failure of the system. Out of space, a closed pipe and permissions have hints of their
- * own. */
+/* Records a failure of the system. Out of space and permissions have hints of their own. A closed
+ * pipe is a quiet end: X_SIGPIPE without a cause. */
 int fail_errno(struct failure *f, int code, int error, const char *name);
 
 /* A text that begins with the address of a named source ("source:front"), from the name on. */
@@ -49,7 +50,7 @@ const char *plain_name(const char *text);
 int exit_code_of(int pelton_error);
 
 /* Prints "pelton: CAUSE" and "hint: HINT" on stderr. Prints nothing where code is 0 or the cause is
- * empty (an interrupt). */
+ * empty (an interrupt, a closed pipe). */
 void failure_print(const struct failure *f);
 
 #endif

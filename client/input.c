@@ -33,7 +33,8 @@ static int check_file(int fd, const char *name, struct failure *f)
     if (S_ISDIR(st.st_mode))
         return fail_with(f, X_INPUT, "name a file in it", "%s: is a directory", name);
     if (S_ISREG(st.st_mode) && st.st_size == 0)
-        return fail_with(f, X_INPUT, "see what was to write it", "%s: the file is empty", name);
+        return fail_with(f, X_INPUT, "the program that wrote it may have failed, or has not begun",
+                         "%s: the file is empty", name);
     return 0;
 }
 

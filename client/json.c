@@ -7,17 +7,37 @@
 #include <inttypes.h>
 #include <math.h>
 
+/* The length of the UTF-8 character at the start of a text; 0: its bytes are none. Neither forms
+ * that are longer than needed nor surrogates are characters (RFC 3629). */
+static int utf8_length(const unsigned char *t)
+{
+    int length = t[0] < 0x80 ? 1 : t[0] < 0xc2 ? 0 : t[0] < 0xe0 ? 2 : t[0] < 0xf0 ? 3 : 4;
+    if (t[0] > 0xf4)
+        return 0;
+    for (int i = 1; i < length; i++)
+        if ((t[i] & 0xc0) != 0x80)
+            return 0;
+    bool wrong = (t[0] == 0xe0 && t[1] < 0xa0) || (t[0] == 0xed && t[1] > 0x9f) ||
+                 (t[0] == 0xf0 && t[1] < 0x90) || (t[0] == 0xf4 && t[1] > 0x8f);
+    return wrong ? 0 : length;
+}
+
+/* Bytes that are no UTF-8 become the replacement character: JSON has no place for them. */
 static void quoted(FILE *file, const char *text)
 {
     putc('"', file);
-    for (; *text; text++) {
+    while (*text) {
+        int length = utf8_length((const unsigned char *)text);
         unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\')
+        if (length == 0)
+            fputs("\\ufffd", file);
+        else if (c == '"' || c == '\\')
             fprintf(file, "\\%c", c);
-        else if (c < ' ')
+        else if (c < ' ' || c == 127)
             fprintf(file, "\\u%04x", c);
         else
-            putc(c, file);
+            fwrite(text, 1, (size_t)length, file);
+        text += length ? length : 1;
     }
     putc('"', file);
 }

@@ -15,6 +15,17 @@ const struct command *command_find(const char *name)
     return NULL;
 }
 
+int command_refuse(const char *name, struct failure *f)
+{
+    char hint[160];
+    struct near_name near = near_name_of(name, strlen(name));
+    for (unsigned i = 0; i < n_commands; i++)
+        near_name_try(&near, commands[i].name, strlen(commands[i].name), commands[i].name);
+    return fail_with(f, X_USAGE,
+                     near_name_hint(&near, "pelton help lists the commands", hint, sizeof(hint)),
+                     "%s: no such command", name);
+}
+
 const char *option_spelling(const struct option_row *row, char *buffer, size_t size)
 {
     bool one_dash = strlen(row->name) <= 2 || strchr(row->name, ':');
@@ -60,4 +71,24 @@ const struct option_row *option_find(const char *typed, size_t length, unsigned 
         }
     }
     return NULL;
+}
+
+const struct command *option_command(const struct option_row *row)
+{
+    for (unsigned i = 0; i < n_commands; i++)
+        if (row->commands & commands[i].bit)
+            return &commands[i];
+    return &commands[0];
+}
+
+void option_try_names(const struct option_row *row, struct near_name *near)
+{
+    char shown[48];
+    option_spelling(row, shown, sizeof(shown));
+    near_name_try(near, row->name, strlen(row->name), shown);
+    for (const char *p = row->aliases; p && *p;) {
+        size_t n = strcspn(p, " ");
+        near_name_try(near, p, n, shown);
+        p += n + (p[n] == ' ');
+    }
 }

@@ -7,6 +7,7 @@
 #define CLIENT_OPTION_TABLE_H
 
 #include "client/commands.h"
+#include "client/near_name.h"
 
 #include <stddef.h>
 
@@ -96,11 +97,17 @@ extern const struct command commands[];
 extern const unsigned n_commands;
 
 const struct command *command_find(const char *name); /* NULL: there is none */
+/* Records that there is no such command, with the name that was meant. Returns X_USAGE. */
+int command_refuse(const char *name, struct failure *f);
 /* The best spelling of an option: "-i", "-frames:v", "--pix-fmt". Returns buffer. */
 const char *option_spelling(const struct option_row *row, char *buffer, size_t size);
 /* The row with this name (length bytes) for a command, or NULL. *elsewhere is then the row of
  * another command, or NULL. */
 const struct option_row *option_find(const char *name, size_t length, unsigned command,
                                      const struct option_row **elsewhere);
+/* The first command that has this option. */
+const struct command *option_command(const struct option_row *row);
+/* Considers an option's names for one that was misspelt. */
+void option_try_names(const struct option_row *row, struct near_name *near);
 
 #endif

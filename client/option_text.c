@@ -3,6 +3,7 @@
  * From the text of an option to plain values. Errors name the option, and hint at values that fit.
  */
 #include "client/option_text.h"
+#include "client/near_name.h"
 
 #include <errno.h>
 #include <libavutil/parseutils.h>
@@ -73,16 +74,18 @@ int text_time_us(const struct option_text *t, void *place)
 
 int text_word(const struct option_text *t, const char *value, const struct word *words, int *out)
 {
-    char hint[96] = "one of:";
+    char list[120] = "one of:", hint[200];
+    struct near_name near = near_name_of(value, strlen(value));
     for (; words->text; words++) {
         if (strcasecmp(words->text, value) == 0) {
             *out = words->value;
             return 0;
         }
-        size_t n = strlen(hint);
-        snprintf(hint + n, sizeof(hint) - n, " %s", words->text);
+        size_t n = strlen(list);
+        snprintf(list + n, sizeof(list) - n, " %s", words->text);
+        near_name_try(&near, words->text, strlen(words->text), words->text);
     }
     struct option_text refused = *t;
     refused.value = value;
-    return text_refuse(&refused, hint);
+    return text_refuse(&refused, near_name_hint(&near, list, hint, sizeof(hint)));
 }

@@ -3,28 +3,40 @@
  * The words of the command line, in FFmpeg's and in GNU's spelling. A word is an option, the value
  * of an option, an input or an output.
  */
+#include "client/ffmpeg_options.h"
+#include "client/input_name.h"
+#include "client/near_name.h"
 #include "client/option_values.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+static int parse_output(const char *word, struct client_options *o, struct failure *f)
+{
+    if (o->write.path) {
+        return fail_with(f, X_USAGE,
+                         o->command->bit == CMD_DECODE ? "the input follows -i; there is one output"
+                                                       : "run the command once for each output",
+                         "%s: a second output", word);
+    }
+    o->write.path = word;
+    return 0;
+}
 
 /* Handles a word without a dash. */
 static int parse_positional(const char *word, struct client_options *o, struct failure *f)
 {
     switch (o->command->bit) {
     case CMD_DECODE:
-        if (o->write.path) {
-            return fail_with(f, X_USAGE, "the input follows -i; there is one output",
-                             "%s: a second output", word);
-        }
-        o->write.path = word;
-        return 0;
+        return parse_output(word, o, f);
+    case CMD_PIPE:
+    case CMD_SNAPSHOT:
+        return o->n_inputs > 0 ? parse_output(word, o, f) : options_add_input(o, word, f);
     case CMD_PROBE:
     case CMD_BENCH:
     case CMD_INFO:
     case CMD_VIEW:
-    case CMD_PIPE:
-    case CMD_SNAPSHOT:
     case CMD_GET:
     case CMD_SET:
         return options_add_input(o, word, f);
@@ -46,6 +58,49 @@ static int parse_positional(const char *word, struct client_options *o, struct f
     return fail_with(f, X_USAGE, "see: pelton help", "%s: unexpected word", word);
 }
 
+/* An option that this command does not have. elsewhere: the row of another command, or NULL. */
+static int refuse_option(const char *word, size_t length, const struct option_row *elsewhere,
+                         const struct client_options *o, struct failure *f)
+{
+    char hint[160], more[80];
+    const struct command *c = o->command;
+    if (elsewhere) {
+        snprintf(hint, sizeof(hint), "pelton %s has it; pelton help %s lists the options of %s",
+                 option_command(elsewhere)->name, c->name, c->name);
+        return fail_with(f, X_USAGE, hint, "%s: not an option of pelton %s", word, c->name);
+    }
+    const char *name = word + 1 + (word[1] == '-');
+    struct near_name near = near_name_of(name, length);
+    for (unsigned i = 0; i < n_option_rows; i++)
+        if (option_rows[i].commands & c->bit)
+            option_try_names(&option_rows[i], &near);
+    snprintf(more, sizeof(more), "pelton help %s lists its options", c->name);
+    return fail_with(f, X_USAGE, near_name_hint(&near, more, hint, sizeof(hint)),
+                     "%s: no such option (pelton %s)", word, c->name);
+}
+
+/* Handles an option of the ffmpeg command. */
+static int parse_foreign(const struct ffmpeg_option *option, const char *word, const char *value,
+                         struct failure *f)
+{
+    if (option->arg && !value) {
+        return fail_with(f, X_USAGE, option->hint ? option->hint : "leave it out",
+                         "%s: its value is missing", word);
+    }
+    if (ffmpeg_option_ignored(option, value))
+        return 0;
+    return fail_with(f, X_USAGE, option->hint, "%s%s%s: pelton does not do this", word,
+                     option->arg ? " " : "", option->arg ? value : "");
+}
+
+/* The argument of an option: after =, else the next word. NULL: there is none. */
+static const char *next_value(const char *after_equals, int argc, char **argv, int *i)
+{
+    if (after_equals)
+        return after_equals;
+    return *i + 1 < argc ? argv[++*i] : NULL;
+}
+
 /* Handles the option at argv[*i]. *i ends at its last word. */
 static int parse_option(int argc, char **argv, int *i, struct client_options *o, struct failure *f)
 {
@@ -54,27 +109,48 @@ static int parse_option(int argc, char **argv, int *i, struct client_options *o,
     const char *value = name[length] == '=' ? name + length + 1 : NULL;
     const struct option_row *elsewhere,
         *row = option_find(name, length, o->command->bit, &elsewhere);
+    const struct ffmpeg_option *foreign = row ? NULL : ffmpeg_option_find(name, length);
     char hint[80];
-    snprintf(hint, sizeof(hint), "see: pelton help %s", o->command->name);
-    if (!row) {
-        return fail_with(f, X_USAGE, hint,
-                         elsewhere ? "%s: not an option of pelton %s"
-                                   : "%s: no such option (pelton %s)",
-                         word, o->command->name);
+    if (foreign) {
+        const char *argument = foreign->arg ? next_value(value, argc, argv, i) : NULL;
+        return parse_foreign(foreign, word, argument, f);
     }
+    if (!row)
+        return refuse_option(word, length, elsewhere, o, f);
+    snprintf(hint, sizeof(hint), "see: pelton help %s", o->command->name);
     if (!row->arg && value)
         return fail_with(f, X_USAGE, hint, "%s: takes no argument", word);
-    if (row->arg && !value) {
-        if (*i + 1 >= argc)
+    if (row->arg) {
+        value = next_value(value, argc, argv, i);
+        if (!value)
             return fail_with(f, X_USAGE, hint, "%s: %s is missing", word, row->arg);
-        value = argv[++*i];
     }
     return option_apply(row, value, o, f);
 }
 
-static int choose_command(int argc, char **argv, struct client_options *o, struct failure *f)
+/* A file or an address in the command's place is probed. */
+static bool is_input(const char *word)
+{
+    return input_is_url(word) || strncmp(word, "source:", 7) == 0 || access(word, F_OK) == 0;
+}
+
+static int refuse_word(const char *word, struct failure *f)
+{
+    if (word[0] == '-') {
+        return fail_with(f, X_USAGE, "the command comes first, as in: pelton decode -i IN -o OUT",
+                         "%s: no such command", word);
+    }
+    return strpbrk(word, "./") ? fail_with(f, X_INPUT, "check the path",
+                                           "%s: no such file, and no such command", word)
+                               : command_refuse(word, f);
+}
+
+/* *first becomes the place of the first word after the command. */
+static int choose_command(int argc, char **argv, int *first, struct client_options *o,
+                          struct failure *f)
 {
     const char *word = argc > 1 ? argv[1] : "help";
+    *first = 2;
     if (!strcmp(word, "-h") || !strcmp(word, "--help") || !strcmp(word, "-help") ||
         !strcmp(word, "-?")) {
         word = "help";
@@ -82,14 +158,11 @@ static int choose_command(int argc, char **argv, struct client_options *o, struc
         word = "version";
     }
     o->command = command_find(word);
-    if (!o->command) {
-        return fail_with(f, X_USAGE,
-                         word[0] == '-'
-                             ? "the command comes first, as in: pelton decode -i IN -o OUT"
-                             : "pelton help lists the commands",
-                         "%s: no such command", word);
+    if (!o->command && word[0] != '-' && is_input(word)) {
+        o->command = command_find("probe");
+        *first = 1;
     }
-    return 0;
+    return o->command ? 0 : refuse_word(word, f);
 }
 
 int options_parse(int argc, char **argv, struct client_options *o, struct failure *f)
@@ -101,9 +174,9 @@ int options_parse(int argc, char **argv, struct client_options *o, struct failur
         .bench = {.streams = 1, .loops = 1},
         .kernels = {.rounds = 7},
     };
-    int rc = choose_command(argc, argv, o, f);
+    int first, rc = choose_command(argc, argv, &first, o, f);
     bool words_only = false;
-    for (int i = 2; rc == 0 && i < argc; i++)
+    for (int i = first; rc == 0 && i < argc; i++)
         if (!words_only && strcmp(argv[i], "--") == 0)
             words_only = true;
         else if (!words_only && argv[i][0] == '-' && argv[i][1])

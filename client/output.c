@@ -9,6 +9,7 @@
  * exactly.
  */
 #include "client/output.h"
+#include "client/near_name.h"
 #include "client/output_image.h"
 #include "client/sink.h"
 #include "client/ui.h"
@@ -39,15 +40,21 @@ struct client_output {
 };
 
 static const struct output_format formats[] = {
-    {"yuv4mpegpipe", "y4m", "y4m", OUTPUT_MUXER, false, true,
-     "y4m holds gray and planar YUV; --pix-fmt yuv420p fits"},
-    {"rawvideo", "raw", "yuv raw rgb gray nv12", OUTPUT_MUXER, false, false, ""},
-    {"framemd5", NULL, "framemd5", OUTPUT_MUXER, true, false, ""},
-    {"md5", NULL, "md5", OUTPUT_MUXER, false, false, ""},
-    {"matroska", "mkv", "mkv", OUTPUT_MUXER, false, true,
-     "uncompressed Matroska holds yuv420p, nv12, gray and a few more"},
-    {"image2", "png", "png", OUTPUT_IMAGES, false, false, ""},
-    {"null", NULL, "null", OUTPUT_NULL, false, false, ""},
+    {.name = "yuv4mpegpipe",
+     .alias = "y4m",
+     .extensions = "y4m",
+     .one_kind = true,
+     .hint = "y4m holds gray and planar YUV; --pix-fmt yuv420p fits"},
+    {.name = "rawvideo", .alias = "raw", .extensions = "yuv raw rgb gray nv12", .hint = ""},
+    {.name = "framemd5", .extensions = "framemd5", .text = true, .synced = true, .hint = ""},
+    {.name = "md5", .extensions = "md5", .text = true, .hint = ""},
+    {.name = "matroska",
+     .alias = "mkv",
+     .extensions = "mkv",
+     .one_kind = true,
+     .hint = "uncompressed Matroska holds yuv420p, nv12, gray and a few more"},
+    {.name = "image2", .alias = "png", .extensions = "png", .kind = OUTPUT_IMAGES, .hint = ""},
+    {.name = "null", .extensions = "null", .kind = OUTPUT_NULL, .text = true, .hint = ""},
 };
 enum { N_FORMATS = sizeof(formats) / sizeof(formats[0]) };
 
@@ -66,8 +73,10 @@ static bool word_in(const char *words, const char *word)
 int output_format_choose(const char *name, const char *path, const struct output_format **out,
                          struct failure *f)
 {
-    const char *hint = "-f is one of yuv4mpegpipe (y4m), rawvideo (raw), framemd5, md5, matroska "
+    const char *list = "-f is one of yuv4mpegpipe (y4m), rawvideo (raw), framemd5, md5, matroska "
                        "(mkv), image2 (png), null";
+    char hint[256];
+    struct near_name near = near_name_of(name ? name : "", name ? strlen(name) : 0);
     const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
     for (int i = 0; i < N_FORMATS; i++) {
         const struct output_format *x = &formats[i];
@@ -76,10 +85,14 @@ int output_format_choose(const char *name, const char *path, const struct output
             *out = x;
             return 0;
         }
+        near_name_try_words(&near, x->name);
+        near_name_try_words(&near, x->alias ? x->alias : "");
     }
-    if (name)
-        return fail_with(f, X_USAGE, hint, "-f %s: no such output format", name);
-    return fail_with(f, X_USAGE, hint, "%s: no output format follows from this name",
+    if (name) {
+        return fail_with(f, X_USAGE, near_name_hint(&near, list, hint, sizeof(hint)),
+                         "-f %s: no such output format", name);
+    }
+    return fail_with(f, X_USAGE, list, "%s: no output format follows from this name",
                      strcmp(path, "-") ? path : "standard output");
 }
 

@@ -17,6 +17,7 @@ struct output_format {
     const char *alias;      /* ours, or NULL */
     const char *extensions; /* separated by spaces */
     enum output_kind kind;
+    bool text;     /* a terminal may show it */
     bool synced;   /* time stamps as the ffmpeg command gives them, see video_sync.h */
     bool one_kind; /* all pictures have the size and the pixel format of the header */
     const char *hint;

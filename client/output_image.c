@@ -18,7 +18,7 @@
 
 struct output_images {
     struct output_params params;
-    bool numbered, to_stdout;
+    bool to_stdout;
     int number;
     uint64_t bytes;
     AVCodecContext *encoder;
@@ -26,22 +26,31 @@ struct output_images {
     struct convert *convert;
 };
 
+int output_images_name(const char *path, bool single, int number, char *buffer, size_t size,
+                       struct failure *f)
+{
+    if (strcmp(path, "-") != 0 && av_get_frame_filename(buffer, (int)size, path, number) == 0)
+        return 0;
+    if (strcmp(path, "-") != 0 && !single) {
+        return fail_with(f, X_USAGE,
+                         "put a number into the name (frame%04d.png), or take one frame with "
+                         "-frames:v 1",
+                         "%s: one name for many images", path);
+    }
+    if (strlen(path) >= size)
+        return fail_errno(f, X_USAGE, ENAMETOOLONG, path);
+    strcpy(buffer, path);
+    return 0;
+}
+
 int output_images_open(const struct output_params *params, struct output_images **out,
                        struct failure *f)
 {
-    char name[4096];
-    bool to_stdout = strcmp(params->path, "-") == 0;
-    bool numbered = !to_stdout && av_get_frame_filename(name, sizeof(name), params->path, 1) == 0;
-    if (!to_stdout && !numbered && !params->single) {
-        return fail_with(f, X_USAGE, "write -o frame%04d.png, or take one frame with -frames:v 1",
-                         "%s: a name for many images needs a number in it", params->path);
-    }
     struct output_images *o = calloc(1, sizeof(*o));
     if (!o)
         return fail_with(f, X_OTHER, "close other programs", "out of memory");
     o->params = *params;
-    o->numbered = numbered;
-    o->to_stdout = to_stdout;
+    o->to_stdout = !strcmp(params->path, "-");
     *out = o;
     return 0;
 }
@@ -115,12 +124,9 @@ static int write_image(struct output_images *o, struct failure *f)
     o->number++;
     if (o->to_stdout)
         return write_all(o, STDOUT_FILENO, "standard output", f);
-    if (!o->numbered || av_get_frame_filename(name, sizeof(name), o->params.path, o->number) < 0) {
-        if (strlen(o->params.path) >= sizeof(name))
-            return fail_errno(f, X_OTHER, ENAMETOOLONG, o->params.path);
-        strcpy(name, o->params.path);
-    }
-    int fd = -1, rc = images_open_file(o, name, &fd, f);
+    int fd = -1,
+        rc = output_images_name(o->params.path, o->params.single, o->number, name, sizeof(name), f);
+    rc = rc ? rc : images_open_file(o, name, &fd, f);
     if (rc == 0) {
         rc = write_all(o, fd, name, f);
         int error = close(fd) < 0 ? errno : 0;

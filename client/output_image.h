@@ -7,6 +7,11 @@
 
 #include "client/output.h"
 
+/* Writes the name of an image to buffer; number counts from 1. single: one image at most, which
+ * needs no number. Returns an exit code. */
+int output_images_name(const char *path, bool single, int number, char *buffer, size_t size,
+                       struct failure *f);
+
 struct output_images;
 int output_images_open(const struct output_params *params, struct output_images **out,
                        struct failure *f);

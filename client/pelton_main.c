@@ -5,6 +5,7 @@
 #include "client/option_table.h"
 #include "client/ui.h"
 
+#include <errno.h>
 #include <libavutil/log.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,10 +30,8 @@ int main(int argc, char **argv)
         }
         rc = o.command->run(&o, &f);
     }
-    if (fflush(stdout) != 0 && rc == 0) {
-        rc = fail_with(&f, X_OTHER, "what reads standard output has ended, or its disk is full",
-                       "standard output cannot be written");
-    }
+    if (fflush(stdout) != 0 && rc == 0)
+        rc = fail_errno(&f, X_OTHER, errno, "standard output");
     failure_print(&f);
     return rc;
 }

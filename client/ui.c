@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -35,7 +36,49 @@ void ui_log(int level, const char *text, ...)
     va_start(args, text);
     vsnprintf(line, sizeof(line), text, args);
     va_end(args);
-    fprintf(stderr, "%s%s\n", level <= LOG_WARNING ? "warning: " : "", line);
+    if (level <= LOG_WARNING)
+        fprintf(stderr, "%swarning:%s ", ui_paint(stderr, UI_YELLOW), ui_paint(stderr, UI_PLAIN));
+    fprintf(stderr, "%s\n", line);
+}
+
+void ui_failure(const char *cause, const char *hint)
+{
+    const char *plain = ui_paint(stderr, UI_PLAIN);
+    fprintf(stderr, "%spelton:%s %s\n", ui_paint(stderr, UI_RED), plain, cause);
+    fprintf(stderr, "%shint:%s %s\n", ui_paint(stderr, UI_CYAN), plain, hint);
+}
+
+const char *ui_plural(uint64_t n, const char *word)
+{
+    static char plural[32];
+    snprintf(plural, sizeof(plural), "%s%s", word, n == 1 ? "" : "s");
+    return plural;
+}
+
+/* no-color.org: any text in NO_COLOR counts. */
+static bool ui_has_colours(FILE *file)
+{
+    const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+    return !(no && no[0]) && term && term[0] && strcmp(term, "dumb") != 0 && isatty(fileno(file));
+}
+
+const char *ui_paint(FILE *file, enum ui_colour colour)
+{
+    static const char *const escapes[] = {"\033[0m",  "\033[31m", "\033[32m",
+                                          "\033[33m", "\033[36m", "\033[1m"};
+    return ui_has_colours(file) ? escapes[colour] : "";
+}
+
+int ui_columns(FILE *file)
+{
+    struct winsize size;
+    const char *env = getenv("COLUMNS");
+    if (!isatty(fileno(file)))
+        return 0;
+    if (ioctl(fileno(file), TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        return size.ws_col;
+    int columns = env ? atoi(env) : 0;
+    return columns > 0 ? columns : 80;
 }
 
 int64_t now_ns(void)
@@ -130,8 +173,8 @@ static void print_bar(struct progress *p, const struct progress_state *s)
     fprintf(stderr, "\r[%s] ", bar);
     if (share >= 0)
         fprintf(stderr, "%3.0f%%  ", share * 100);
-    fprintf(stderr, "%llu frames  %.1f fps  %.2fx%s\033[K", (unsigned long long)s->frames,
-            (double)s->frames / elapsed, s->media_s / elapsed, eta);
+    fprintf(stderr, "%llu %s  %.1f fps  %.2fx%s\033[K", (unsigned long long)s->frames,
+            ui_plural(s->frames, "frame"), (double)s->frames / elapsed, s->media_s / elapsed, eta);
     p->drawn = true;
 }
 
@@ -141,8 +184,8 @@ static void print_line(const struct progress *p, const struct progress_state *s)
     char percent[16] = "";
     if (share >= 0)
         snprintf(percent, sizeof(percent), "%.0f%%, ", share * 100);
-    fprintf(stderr, "%s%llu frames, %.1f fps, %.2fx\n", percent, (unsigned long long)s->frames,
-            (double)s->frames / elapsed, s->media_s / elapsed);
+    fprintf(stderr, "%s%llu %s, %.1f fps, %.2fx\n", percent, (unsigned long long)s->frames,
+            ui_plural(s->frames, "frame"), (double)s->frames / elapsed, s->media_s / elapsed);
 }
 
 /* Prints the keys of ffmpeg -progress, in its order. */

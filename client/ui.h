@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* FFmpeg's numbers */
 enum log_level {
@@ -26,6 +27,17 @@ enum progress_kind { PROGRESS_AUTO, PROGRESS_NONE, PROGRESS_BAR, PROGRESS_KV };
 void ui_init(int log_level);
 bool ui_says(int level);
 void ui_log(int level, const char *text, ...) __attribute__((format(printf, 2, 3)));
+
+/* The word for n things: "frame" or "frames". */
+const char *ui_plural(uint64_t n, const char *word);
+/* Prints "pelton: CAUSE" and "hint: HINT". */
+void ui_failure(const char *cause, const char *hint);
+
+enum ui_colour { UI_PLAIN, UI_RED, UI_GREEN, UI_YELLOW, UI_CYAN, UI_BOLD };
+/* The escape sequence of a colour; empty where the file is no terminal, or NO_COLOR is set. */
+const char *ui_paint(FILE *file, enum ui_colour colour);
+/* The columns of the terminal that shows the file; 0: none does. */
+int ui_columns(FILE *file);
 
 int64_t now_ns(void); /* CLOCK_MONOTONIC */
 

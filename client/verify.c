@@ -90,7 +90,7 @@ int verify_open(const char *path, struct verify **out, struct failure *f)
 {
     FILE *file = fopen(path, "re");
     if (!file)
-        return fail_errno(f, X_OTHER, errno, path);
+        return fail_errno(f, X_INPUT, errno, path);
     char head[513];
     size_t n = fread(head, 1, 512, file);
     head[n] = 0;
@@ -98,7 +98,7 @@ int verify_open(const char *path, struct verify **out, struct failure *f)
     if (!v) {
         int error = ferror(file) ? errno : 0;
         fclose(file);
-        return error ? fail_errno(f, X_OTHER, error, path)
+        return error ? fail_errno(f, X_INPUT, error, path)
                      : fail_with(f, X_USAGE, "a framemd5, MD5, y4m or raw file is wanted",
                                  "%s: nothing in the reference", path);
     }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "client/json.h"
 #include "client/option_table.h"
 #include "client/output.h"
 #include "client/video_sync.h"
@@ -228,13 +229,44 @@ static void causes_stay_on_one_line(void **state)
     assert_string_equal(f.hint, "a hint");
 }
 
+/* Whatever bytes a name has, the output is JSON in UTF-8. */
+static void json_takes_any_bytes(void **state)
+{
+    static const struct {
+        const char *text, *json;
+    } cases[] = {
+        {"clip.mp4", "\"clip.mp4\""},
+        {"a\xff"
+         "b",
+         "\"a\\ufffdb\""},
+        {"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80", "\"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\""},
+        {"\xc3", "\"\\ufffd\""},
+        {"\xe2\x82", "\"\\ufffd\\ufffd\""},
+        {"\xc0\xaf", "\"\\ufffd\\ufffd\""},            /* longer than needed */
+        {"\xed\xa0\x80", "\"\\ufffd\\ufffd\\ufffd\""}, /* a surrogate */
+        {"\xf4\x90\x80\x80", "\"\\ufffd\\ufffd\\ufffd\\ufffd\""},
+        {"\"\\\n\x7f", "\"\\\"\\\\\\u000a\\u007f\""},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char *text = NULL;
+        size_t size = 0;
+        FILE *file = open_memstream(&text, &size);
+        assert_non_null(file);
+        struct json j = {.file = file, .compact = true, .depth = 1};
+        json_text(&j, NULL, cases[i].text);
+        fclose(file);
+        assert_string_equal(text, cases[i].json);
+        free(text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sync_equals_ffmpeg),      cmocka_unit_test(sync_without_times),
         cmocka_unit_test(ffmpeg_spellings),        cmocka_unit_test(bad_options),
         cmocka_unit_test(option_table_is_sound),   cmocka_unit_test(formats_follow_names),
-        cmocka_unit_test(causes_stay_on_one_line),
+        cmocka_unit_test(causes_stay_on_one_line), cmocka_unit_test(json_takes_any_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

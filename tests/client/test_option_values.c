@@ -111,7 +111,7 @@ static const struct right right_cases[] = {
 static int parse_line(struct client_options *o, struct failure *f, const char *line)
 {
     static char copy[256];
-    static char *argv[16] = {(char *)"pelton"};
+    static char *argv[32] = {(char *)"pelton"};
     int argc = 1;
     *f = (struct failure){0};
     snprintf(copy, sizeof(copy), "%s", line);
@@ -233,6 +233,72 @@ static void too_many_settings(void **state)
     assert_int_equal(options_parse(argc, argv, &o, &f), X_USAGE);
 }
 
+/* ---- words that people type ---- */
+
+static void near_names_are_suggested(void **state)
+{
+    static const struct {
+        const char *line, *hint;
+    } cases[] = {
+        {"decode --pixfmt x", "did you mean --pix-fmt?"},
+        {"decode --pix_fnt x", "did you mean --pix-fmt?"},
+        {"decode --overwrit", "did you mean -y?"},
+        {"decode --framse 3", "did you mean -frames:v?"},
+        {"decode --on-error drpo", "did you mean drop?"},
+        {"decode --blurr x", "did you mean --blur?"},
+        {"decode --zzzz", "pelton help decode lists"},
+        {"decode --streams 2", "pelton bench has it"},
+        {"decod -i x", "did you mean decode?"},
+        {"snaphsot x", "did you mean snapshot?"},
+        {"top3 x", "did you mean top?"},
+        {"xyzzy", "pelton help lists"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct client_options o;
+        struct failure f;
+        assert_int_equal(parse_line(&o, &f, cases[i].line), X_USAGE);
+        if (strncmp(f.hint, cases[i].hint, strlen(cases[i].hint)) != 0)
+            fail_msg("%s: hint \"%s\"", cases[i].line, f.hint);
+    }
+}
+
+static void habits_of_ffmpeg_change_nothing(void **state)
+{
+    struct client_options o, plain;
+    struct failure f;
+    assert_int_equal(parse_line(&plain, &f, "decode -i a -o b.y4m"), 0);
+    assert_int_equal(parse_line(&o, &f,
+                                "decode -hide_banner -nostdin -stats -threads 8 -hwaccel auto -i a "
+                                "-map 0:v -an -sn -dn -c:v rawvideo -vsync passthrough -o b.y4m"),
+                     0);
+    assert_memory_equal(&o.read, &plain.read, sizeof(o.read));
+    assert_memory_equal(&o.connect, &plain.connect, sizeof(o.connect));
+    assert_int_equal(o.n_inputs, 1);
+    assert_string_equal(o.write.path, "b.y4m");
+    assert_int_equal(parse_line(&o, &f, "decode -c:v libx264"), X_USAGE);
+    assert_int_equal(parse_line(&o, &f, "decode -vf scale=320:-1"), X_USAGE);
+    assert_int_equal(parse_line(&o, &f, "decode -threads"), X_USAGE);
+}
+
+static void words_without_a_dash(void **state)
+{
+    struct client_options o;
+    struct failure f;
+    assert_int_equal(parse_line(&o, &f, "pipe demo -f y4m -"), 0);
+    assert_string_equal(o.inputs[0], "demo");
+    assert_string_equal(o.write.path, "-");
+    assert_int_equal(parse_line(&o, &f, "snapshot demo now.png"), 0);
+    assert_string_equal(o.write.path, "now.png");
+    assert_int_equal(parse_line(&o, &f, "pipe demo a.y4m b.y4m"), X_USAGE);
+    assert_int_equal(parse_line(&o, &f, "/dev/null --json"), 0); /* a file that exists */
+    assert_int_equal(o.command->bit, CMD_PROBE);
+    assert_true(o.json);
+    assert_string_equal(o.inputs[0], "/dev/null");
+    assert_int_equal(parse_line(&o, &f, "rtsp://h/x"), 0);
+    assert_int_equal(o.command->bit, CMD_PROBE);
+    assert_int_equal(parse_line(&o, &f, "./nothing.mp4"), X_INPUT);
+}
+
 /* ---- inputs ---- */
 
 /* Each input keeps its own name, and shows no password. */
@@ -308,6 +374,9 @@ int main(void)
         cmocka_unit_test(wrong_values_are_refused),
         cmocka_unit_test(values_without_options),
         cmocka_unit_test(too_many_settings),
+        cmocka_unit_test(near_names_are_suggested),
+        cmocka_unit_test(habits_of_ffmpeg_change_nothing),
+        cmocka_unit_test(words_without_a_dash),
         cmocka_unit_test(inputs_keep_their_names),
         cmocka_unit_test(shown_names_fit),
         cmocka_unit_test(inputs_that_are_not_there),
