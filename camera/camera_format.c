@@ -82,9 +82,11 @@ void camera_colour(const struct camera_params *p, enum isp_format format, struct
                                   .matrix = rgb                             ? 0
                                             : p->matrix == ISP_MATRIX_BT601 ? 6
                                                                             : 1,
-                                  .range = rgb || format == ISP_GRAY8 || p->full_range ? 2 : 1,
+                                  .range = rgb || format == ISP_GRAY8 || p->full_range
+                                               ? PELTON_RANGE_FULL
+                                               : PELTON_RANGE_LIMITED,
                                   .siting = 2,
-                                  .source = 3};
+                                  .source = PELTON_COLOUR_USER};
     if (p->order == ISP_YUV) {
         out->transfer = 1; /* V4L2's default; as BT.601's */
         out->siting = p->coding == CAMERA_MJPEG ? 2 : 1;

@@ -44,10 +44,10 @@ int picture_borrow(const struct pelton_frame *in, AVFrame *out, struct failure *
     out->color_trc =
         in->colour.source && in->colour.transfer ? in->colour.transfer : AVCOL_TRC_UNSPECIFIED;
     out->colorspace = in->colour.source ? in->colour.matrix : AVCOL_SPC_UNSPECIFIED;
-    out->color_range = !in->colour.source      ? AVCOL_RANGE_UNSPECIFIED
-                       : in->colour.range == 2 ? AVCOL_RANGE_JPEG
-                       : in->colour.range == 1 ? AVCOL_RANGE_MPEG
-                                               : AVCOL_RANGE_UNSPECIFIED;
+    out->color_range = !in->colour.source                         ? AVCOL_RANGE_UNSPECIFIED
+                       : in->colour.range == PELTON_RANGE_FULL    ? AVCOL_RANGE_JPEG
+                       : in->colour.range == PELTON_RANGE_LIMITED ? AVCOL_RANGE_MPEG
+                                                                  : AVCOL_RANGE_UNSPECIFIED;
     out->chroma_location = in->colour.siting;
     out->interlaced_frame =
         in->field_order == PELTON_TOP_FIRST || in->field_order == PELTON_BOTTOM_FIRST;

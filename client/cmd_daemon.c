@@ -117,8 +117,8 @@ static void print_head(const struct overview *o)
     printf("%s, up %llu:%02llu:%02llu, %u of %u clients, %u of %u streams%s%s%s, at %s\n",
            s->server, (unsigned long long)(seconds / 3600), (unsigned long long)(seconds / 60 % 60),
            (unsigned long long)(seconds % 60), s->n_clients, s->most_clients, s->n_streams,
-           s->most_streams, s->device.name[0] ? ", " : "", s->device.name,
-           s->device.name[0] && s->device.software ? " (software)" : "", o->socket);
+           s->most_streams, s->device[0] ? ", " : "", s->device,
+           s->device[0] && s->software ? " (software)" : "", o->socket);
 }
 
 static void print_streams(const struct overview *before, const struct overview *now)
@@ -160,8 +160,8 @@ static void overview_print_json(const struct overview *o)
     json_text(&j, "server", status->server);
     json_text(&j, "socket", o->socket);
     json_number(&j, "up", (double)status->up_ms / 1000);
-    json_text(&j, "device", status->device.name[0] ? status->device.name : NULL);
-    json_bool(&j, "software", status->device.software);
+    json_text(&j, "device", status->device[0] ? status->device : NULL);
+    json_bool(&j, "software", status->software);
     json_int(&j, "clients", status->n_clients);
     json_int(&j, "streams_open", status->n_streams);
     json_open(&j, "streams", '[');

@@ -37,9 +37,9 @@ static const char *or_unknown(const char *name)
 static void print_colour(const struct pelton_colour *c)
 {
     printf("%-12s %s, %s/%s/%s, chroma %s (%s)\n", "colour",
-           c->range == 2   ? "pc"
-           : c->range == 1 ? "tv"
-                           : "unknown range",
+           c->range == PELTON_RANGE_FULL      ? "pc"
+           : c->range == PELTON_RANGE_LIMITED ? "tv"
+                                              : "unknown range",
            or_unknown(av_color_space_name(c->matrix)),
            or_unknown(av_color_primaries_name(c->primaries)),
            or_unknown(av_color_transfer_name(c->transfer)),

@@ -21,7 +21,10 @@
 enum {
     PING_MS = 5000,
     DEAD_MS = 15000,
-    FLOOD_MS = 500 /* a caller is at most this late while messages keep coming */
+    FLOOD_MS = 500, /* a caller is at most this late while messages keep coming */
+    /* Adjustments move both clocks. A difference as large as this comes from a wall clock that was
+     * set. */
+    STEP_NS = 1000000
 };
 
 static _Thread_local struct pelton_failure thread_failure;
@@ -111,6 +114,30 @@ int pelton_send(struct pelton *conn, unsigned type, uint32_t request_id, uint32_
 
 /* ---- in ---- */
 
+static void conn_take_clocks(struct pelton *conn, const Pelton__Welcome *m)
+{
+    struct wall_clock own, daemons = {m->monotonic_ns, m->realtime_ns};
+    wall_clock_read(&own);
+    conn->wall_known = m->realtime_ns != 0;
+    conn->wall_ns = wall_clock_offset(&daemons);
+    conn->wall_own_ns = wall_clock_offset(&own);
+}
+
+int64_t pelton_wall_ns(struct pelton *conn, int64_t monotonic_ns)
+{
+    struct wall_clock own;
+    if (!conn->wall_known || monotonic_ns == 0)
+        return 0;
+    if (wall_clock_read(&own)) {
+        int64_t step = wall_clock_offset(&own) - conn->wall_own_ns;
+        if (step > STEP_NS || step < -STEP_NS) {
+            conn->wall_ns = (int64_t)((uint64_t)conn->wall_ns + (uint64_t)step);
+            conn->wall_own_ns += step;
+        }
+    }
+    return (int64_t)((uint64_t)monotonic_ns + (uint64_t)conn->wall_ns);
+}
+
 static int conn_on_welcome(struct pelton *conn, const Pelton__Welcome *m)
 {
     conn->welcomed = true;
@@ -120,6 +147,7 @@ static int conn_on_welcome(struct pelton *conn, const Pelton__Welcome *m)
                           "the daemon speaks protocol %u, this library %d to %d", m->proto,
                           WIRE_PROTO_MIN, WIRE_PROTO_MAX);
     }
+    conn_take_clocks(conn, m);
     if (m->device) {
         wire_device_to(m->device, &conn->device);
         conn->device_known = true;

@@ -8,6 +8,7 @@
 
 #include "proto/socket_path.h"
 #include "proto/stream_table.h"
+#include "proto/wall_clock.h"
 #include "proto/wire.h"
 
 #include <sys/types.h>
@@ -42,6 +43,10 @@ struct pelton {
     struct stream_table by_id;
     struct pelton_source_change *changes, **changes_tail; /* changes_tail NULL: nothing came yet */
     unsigned n_changes;
+    bool wall_known;
+    /* From the daemon's monotonic clock to the wall clock. wall_own_ns is the same of this process,
+     * when it was compared last. */
+    int64_t wall_ns, wall_own_ns;
     int dead; /* 0, or the code that every later call returns */
     struct pelton_failure failure, death;
 };
@@ -53,6 +58,9 @@ int pelton_fail_with(struct pelton *conn, const struct pelton_failure *failure);
 /* Ends the connection for good. Later calls repeat the reason. */
 int pelton_die(struct pelton *conn, int code, const char *hint, const char *cause, ...)
     __attribute__((format(printf, 4, 5)));
+
+/* The wall clock at a time of the daemon's monotonic clock; 0: unknown. */
+int64_t pelton_wall_ns(struct pelton *conn, int64_t monotonic_ns);
 
 int64_t pelton_now_ms(void);
 int64_t pelton_deadline(int timeout_ms); /* INT64_MAX for -1 */

@@ -7,6 +7,7 @@
  * daemon exits when our end of the socketpair closes. pelton_close waits for it, and kills it after
  * two seconds.
  */
+#include "proto/libpelton_sizes.h"
 #include "proto/libpelton_stream.h"
 
 #include <errno.h>
@@ -247,10 +248,14 @@ static int spawn_failed(const char *program, int error)
                        strerror(error));
 }
 
-int pelton_spawn(const struct pelton_spawn_params *params, int timeout_ms, struct pelton **out)
+int pelton_spawn_sized(const struct pelton_spawn_params *params, size_t size, int timeout_ms,
+                       struct pelton **out)
 {
-    static const struct pelton_spawn_params none = {.log_fd = -1};
-    const struct pelton_spawn_params *p = params ? params : &none;
+    struct pelton_spawn_params own = {.log_fd = -1}, *p = &own;
+    if (params && !PELTON_TAKE(&own, params, size)) {
+        return pelton_fail(NULL, PELTON_ERR_USAGE, "install a libpelton as new as the program",
+                           "an option of pelton_spawn is unknown to libpelton " PELTON_VERSION);
+    }
     int64_t deadline = pelton_deadline(timeout_ms);
     char beside[4096];
     const char *argv[MAX_ARGS],

@@ -4,19 +4,10 @@
  * (libpelton_stream.c) or to several that share a file (libpelton_share.c).
  */
 #include "proto/libpelton_share.h"
+#include "proto/libpelton_sizes.h"
 
 #include <stdlib.h>
-
-void pelton_open_params_init(struct pelton_open_params *out)
-{
-    *out = (struct pelton_open_params){.fd = -1, .start_us = -1, .duration_us = -1};
-}
-
-/* A duration of 0 from time 0 holds no frame. So nobody has set these fields. */
-static bool params_initialised(const struct pelton_open_params *p)
-{
-    return p->start_us != 0 || p->duration_us != 0;
-}
+#include <unistd.h>
 
 static bool params_source_valid(const struct pelton_open_params *p)
 {
@@ -35,17 +26,28 @@ static bool params_in_range(const struct pelton_open_params *p)
 
 static int params_check(struct pelton *conn, const struct pelton_open_params *p)
 {
-    if (p && !params_initialised(p)) {
-        return pelton_fail(conn, PELTON_ERR_USAGE,
-                           "begin with pelton_open_params_init, which sets absent values",
-                           "start_us and duration_us are both 0: no frame would come");
-    }
-    if (!p || !params_source_valid(p))
+    if (!params_source_valid(p))
         return pelton_fail(conn, PELTON_ERR_USAGE, "set uri, or fd to an open file",
                            "neither a URI nor a descriptor");
+    if (!p->uri && p->fd == STDIN_FILENO && isatty(p->fd))
+        return pelton_fail(conn, PELTON_ERR_USAGE, "set uri, or fd to an open file",
+                           "the source is standard input, which is a terminal");
     if (!params_in_range(p))
         return pelton_fail(conn, PELTON_ERR_USAGE, "", "an option of the stream is out of range");
     return PELTON_OK;
+}
+
+/* The caller's parameters as this library knows them. */
+static int params_take(struct pelton *conn, struct pelton_open_params *out,
+                       const struct pelton_open_params *in, size_t size)
+{
+    if (!in)
+        return pelton_fail(conn, PELTON_ERR_USAGE, "", "no parameters");
+    if (!PELTON_TAKE(out, in, size)) {
+        return pelton_fail(conn, PELTON_ERR_USAGE, "install a libpelton as new as the program",
+                           "an option of the stream is unknown to libpelton " PELTON_VERSION);
+    }
+    return params_check(conn, out);
 }
 
 /* ---- open and close ---- */
@@ -67,32 +69,39 @@ static int share_start(struct pelton *conn, const struct pelton_open_params *par
     return PELTON_OK;
 }
 
-int pelton_open_start(struct pelton *conn, const struct pelton_open_params *params,
-                      struct pelton_stream **out)
+int pelton_open_start_sized(struct pelton *conn, const struct pelton_open_params *params,
+                            size_t size, struct pelton_stream **out)
 {
-    int rc = params_check(conn, params);
+    struct pelton_open_params p;
+    int rc = params_take(conn, &p, params, size);
     if (rc < 0)
         return rc;
-    return pelton_share_wanted(params)
-               ? share_start(conn, params, out)
-               : pelton_stream_start(conn, params, (struct wire_stretch){0}, out);
+    return pelton_share_wanted(&p) ? share_start(conn, &p, out)
+                                   : pelton_stream_start(conn, &p, (struct wire_stretch){0}, out);
 }
 
-int pelton_open_wait(struct pelton_stream *s, int timeout_ms, struct pelton_info *info)
+/* *info is the caller's also for a source that is not supported. */
+int pelton_open_wait_sized(struct pelton_stream *s, int timeout_ms, struct pelton_info *info,
+                           size_t size)
 {
     int64_t deadline = pelton_deadline(timeout_ms);
-    return s->share ? pelton_share_wait(s->share, deadline, info)
-                    : pelton_stream_wait(s, deadline, info);
+    const struct pelton_info *found = NULL;
+    int rc = s->share ? pelton_share_wait(s->share, deadline, &found)
+                      : pelton_stream_wait(s, deadline, &found);
+    if (info && found)
+        PELTON_GIVE(info, size, found);
+    return rc;
 }
 
-int pelton_open(struct pelton *conn, const struct pelton_open_params *params, int timeout_ms,
-                struct pelton_info *info, struct pelton_stream **out)
+int pelton_open_sized(struct pelton *conn, const struct pelton_open_params *params,
+                      size_t params_size, int timeout_ms, struct pelton_info *info,
+                      size_t info_size, struct pelton_stream **out)
 {
     struct pelton_stream *s;
-    int rc = pelton_open_start(conn, params, &s);
+    int rc = pelton_open_start_sized(conn, params, params_size, &s);
     if (rc < 0)
         return rc;
-    rc = pelton_open_wait(s, timeout_ms, info);
+    rc = pelton_open_wait_sized(s, timeout_ms, info, info_size);
     if (rc < 0) {
         pelton_stream_close(s);
         return rc;
@@ -137,42 +146,53 @@ static int probe_sei_to(const Pelton__Info *info, struct pelton_probe_sei *out)
     return 0;
 }
 
-int pelton_probe_sei(struct pelton *conn, const struct pelton_open_params *params, int timeout_ms,
-                     struct pelton_info *info, struct pelton_probe_sei *sei)
+static int probe_ask(struct pelton *conn, const struct pelton_open_params *params, int timeout_ms,
+                     ProtobufCMessage **body)
 {
-    int rc = params_check(conn, params);
-    if (rc < 0)
-        return rc;
     Pelton__Open open;
     Pelton__Probe probe = PELTON__PROBE__INIT;
     wire_open_from(params, (struct wire_stretch){0}, &open);
     probe.source = &open;
+    return pelton_ask(conn, WIRE_PROBE, ++conn->last_object, &probe.base, &params->fd,
+                      params->uri ? 0 : 1, WIRE_PROBE_REPLY, pelton_deadline(timeout_ms), body);
+}
+
+int pelton_probe_sized(struct pelton *conn, const struct pelton_open_params *params,
+                       size_t params_size, int timeout_ms, struct pelton_info *info,
+                       size_t info_size, struct pelton_probe_sei *sei, size_t sei_size)
+{
+    struct pelton_open_params p;
+    struct pelton_info found;
+    struct pelton_probe_sei messages;
     ProtobufCMessage *body;
-    rc = pelton_ask(conn, WIRE_PROBE, ++conn->last_object, &probe.base, &params->fd,
-                    params->uri ? 0 : 1, WIRE_PROBE_REPLY, pelton_deadline(timeout_ms), &body);
+    int rc = params_take(conn, &p, params, params_size);
+    rc = rc < 0 ? rc : probe_ask(conn, &p, timeout_ms, &body);
     if (rc < 0)
         return rc;
     const Pelton__Info *reply = ((const Pelton__ProbeReply *)body)->info;
-    rc = sei ? probe_sei_to(reply, sei) : 0;
-    if (rc == 0)
-        wire_info_to(reply, info);
+    wire_info_to(reply, &found);
+    rc = sei ? probe_sei_to(reply, &messages) : 0;
     wire_free(body);
-    return rc < 0 ? pelton_fail(conn, rc, "", "the daemon's answer cannot be read") : PELTON_OK;
-}
-
-int pelton_probe(struct pelton *conn, const struct pelton_open_params *params, int timeout_ms,
-                 struct pelton_info *info)
-{
-    return pelton_probe_sei(conn, params, timeout_ms, info, NULL);
+    if (rc < 0)
+        return pelton_fail(conn, rc, "", "the daemon's answer cannot be read");
+    if (sei)
+        PELTON_GIVE(sei, sei_size, &messages);
+    PELTON_GIVE(info, info_size, &found);
+    return PELTON_OK;
 }
 
 /* ---- frames and totals ---- */
 
-int pelton_next(struct pelton_stream *s, int timeout_ms, struct pelton_frame *out)
+int pelton_next_sized(struct pelton_stream *s, int timeout_ms, struct pelton_frame *out,
+                      size_t size)
 {
     int64_t deadline = pelton_deadline(timeout_ms);
-    return s->share ? pelton_share_next(s->conn, s->share, deadline, out)
-                    : pelton_stream_next(s, deadline, out);
+    struct pelton_frame frame;
+    int rc = s->share ? pelton_share_next(s->conn, s->share, deadline, &frame)
+                      : pelton_stream_next(s, deadline, &frame);
+    if (rc > 0)
+        PELTON_GIVE(out, size, &frame);
+    return rc;
 }
 
 void pelton_release(struct pelton_stream *s, const struct pelton_frame *frame)
@@ -183,9 +203,14 @@ void pelton_release(struct pelton_stream *s, const struct pelton_frame *frame)
         pelton_stream_release(s, frame);
 }
 
-int pelton_stats(struct pelton_stream *s, int timeout_ms, struct pelton_stats *out)
+int pelton_stats_sized(struct pelton_stream *s, int timeout_ms, struct pelton_stats *out,
+                       size_t size)
 {
     int64_t deadline = pelton_deadline(timeout_ms);
-    return s->share ? pelton_share_stats(s->share, deadline, out)
-                    : pelton_stream_stats(s, deadline, out);
+    struct pelton_stats stats;
+    int rc = s->share ? pelton_share_stats(s->share, deadline, &stats)
+                      : pelton_stream_stats(s, deadline, &stats);
+    if (rc == 0)
+        PELTON_GIVE(out, size, &stats);
+    return rc;
 }

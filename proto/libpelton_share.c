@@ -60,7 +60,7 @@ int pelton_share_start(struct pelton *conn, const struct pelton_open_params *par
 }
 
 /* Every stream has the same information. */
-int pelton_share_wait(struct pelton_share *share, int64_t deadline, struct pelton_info *info)
+int pelton_share_wait(struct pelton_share *share, int64_t deadline, const struct pelton_info **info)
 {
     for (uint32_t i = 0; i < share->n; i++) {
         int rc = pelton_stream_wait(share->part[i], deadline, info);

@@ -15,7 +15,8 @@ bool pelton_share_wanted(const struct pelton_open_params *params);
 int pelton_share_start(struct pelton *conn, const struct pelton_open_params *params,
                        struct pelton_share **out);
 /* As the functions of a stream. */
-int pelton_share_wait(struct pelton_share *share, int64_t deadline, struct pelton_info *info);
+int pelton_share_wait(struct pelton_share *share, int64_t deadline,
+                      const struct pelton_info **info);
 int pelton_share_next(struct pelton *conn, struct pelton_share *share, int64_t deadline,
                       struct pelton_frame *out);
 void pelton_share_release(struct pelton_share *share, const struct pelton_frame *frame);

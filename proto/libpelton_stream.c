@@ -104,6 +104,7 @@ static int stream_on_frame(struct pelton_stream *s, const Pelton__FrameReady *m)
             return pelton_die(s->conn, rc, "", "the side data of a frame cannot be read");
         }
     }
+    q->frame.realtime_ns = pelton_wall_ns(s->conn, m->received_ns);
     pool->users++;
     s->credit_out = false;
     *s->tail = q;
@@ -255,7 +256,7 @@ int pelton_stream_start(struct pelton *conn, const struct pelton_open_params *pa
     return PELTON_OK;
 }
 
-int pelton_stream_wait(struct pelton_stream *s, int64_t deadline, struct pelton_info *info)
+int pelton_stream_wait(struct pelton_stream *s, int64_t deadline, const struct pelton_info **info)
 {
     int rc = 1;
     while (!s->replied && (rc = pelton_pump(s->conn, deadline)) > 0) {
@@ -268,8 +269,7 @@ int pelton_stream_wait(struct pelton_stream *s, int64_t deadline, struct pelton_
     }
     if (s->refused)
         return pelton_fail_with(s->conn, &s->end);
-    if (info)
-        *info = s->info;
+    *info = &s->info;
     return s->info.supported ? PELTON_OK : stream_await_refusal(s, deadline);
 }
 

@@ -46,8 +46,8 @@ void pelton_stream_free(struct pelton_stream *s);
 /* Creates a stream and sends its Open. */
 int pelton_stream_start(struct pelton *conn, const struct pelton_open_params *params,
                         struct wire_stretch stretch, struct pelton_stream **out);
-/* Waits for the answer to Open. info may be NULL. */
-int pelton_stream_wait(struct pelton_stream *s, int64_t deadline, struct pelton_info *info);
+/* Waits for the answer to Open. *info is then the stream's, and stays NULL for a refusal. */
+int pelton_stream_wait(struct pelton_stream *s, int64_t deadline, const struct pelton_info **info);
 /* As pelton_next, pelton_release and pelton_stats. */
 int pelton_stream_next(struct pelton_stream *s, int64_t deadline, struct pelton_frame *out);
 void pelton_stream_release(struct pelton_stream *s, const struct pelton_frame *frame);

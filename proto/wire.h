@@ -106,6 +106,10 @@ enum pelton_source_state wire_state_to(Pelton__SourceState__State state);
 /* in may be NULL: empty */
 void wire_source_to(const Pelton__Source *in, struct pelton_source *out);
 
+void wire_reloaded_to(const Pelton__ReloadReply *in, struct pelton_reloaded *out);
+void wire_stream_status_to(const Pelton__StreamStatus *in, struct pelton_stream_status *out);
+void wire_status_to(const Pelton__StatusReply *in, struct pelton_status *out);
+
 struct wire_controls {
     Pelton__Control msg[PELTON_MAX_CONTROLS], *list[PELTON_MAX_CONTROLS];
 };

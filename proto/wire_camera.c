@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Cameras and named sources to and from messages.
+ * Cameras, named sources and the state of the daemon to and from messages.
  */
 #include "proto/wire.h"
 
@@ -103,4 +103,53 @@ void wire_source_to(const Pelton__Source *in, struct pelton_source *out)
     if (in->frame_rate)
         out->frame_rate = (struct pelton_rational){in->frame_rate->num, in->frame_rate->den};
     out->since_ns = in->since_ns;
+}
+
+void wire_reloaded_to(const Pelton__ReloadReply *in, struct pelton_reloaded *out)
+{
+    *out = (struct pelton_reloaded){
+        .added = in->added, .removed = in->removed, .changed = in->changed, .kept = in->kept};
+    wire_copy(out->note, sizeof(out->note), in->note);
+}
+
+void wire_stream_status_to(const Pelton__StreamStatus *in, struct pelton_stream_status *out)
+{
+    *out = (struct pelton_stream_status){.id = in->id,
+                                         .pid = in->pid,
+                                         .uid = in->uid,
+                                         .depth = in->depth,
+                                         .width = in->width,
+                                         .height = in->height,
+                                         .frames = in->frames,
+                                         .waiting = in->waiting,
+                                         .held = in->held,
+                                         .slots = in->slots,
+                                         .dropped_source = in->dropped_source,
+                                         .dropped_decoder = in->dropped_decoder,
+                                         .dropped_client = in->dropped_client,
+                                         .restarts = in->restarts,
+                                         .age_ns = in->age_ns,
+                                         .gpu_entropy_pictures = in->gpu_entropy_pictures,
+                                         .gpu_entropy = in->gpu_entropy};
+    out->state = wire_state_to(in->state);
+    out->policy = in->policy <= PELTON_FIFO ? (enum pelton_policy)in->policy : PELTON_LOSSLESS;
+    wire_copy(out->name, sizeof(out->name), in->name);
+    wire_copy(out->source, sizeof(out->source), in->source);
+    wire_copy(out->client, sizeof(out->client), in->client);
+    wire_copy(out->pix_fmt, sizeof(out->pix_fmt), in->pix_fmt);
+}
+
+void wire_status_to(const Pelton__StatusReply *in, struct pelton_status *out)
+{
+    struct pelton_device device;
+    *out = (struct pelton_status){.n_streams = in->total_streams,
+                                  .most_streams = in->most_streams,
+                                  .n_clients = in->total_clients,
+                                  .most_clients = in->most_clients,
+                                  .up_ms = in->up_ms};
+    wire_copy(out->server, sizeof(out->server), in->server);
+    wire_device_to(in->device, &device);
+    wire_copy(out->device, sizeof(out->device), device.name);
+    out->software = device.software;
+    out->devices = device.devices;
 }

@@ -35,9 +35,15 @@ void wire_colour_to(const Pelton__Colour *in, struct pelton_colour *out)
 {
     *out = (struct pelton_colour){0};
     if (in) {
-        *out = (struct pelton_colour){(uint8_t)in->primaries, (uint8_t)in->transfer,
-                                      (uint8_t)in->matrix,    (uint8_t)in->range,
-                                      (uint8_t)in->siting,    (uint8_t)in->source};
+        *out = (struct pelton_colour){
+            .primaries = (uint8_t)in->primaries,
+            .transfer = (uint8_t)in->transfer,
+            .matrix = (uint8_t)in->matrix,
+            .siting = (uint8_t)in->siting,
+            .range = in->range <= PELTON_RANGE_FULL ? (enum pelton_range)in->range
+                                                    : PELTON_RANGE_UNKNOWN,
+            .source = in->source <= PELTON_COLOUR_USER ? (enum pelton_colour_source)in->source
+                                                       : PELTON_COLOUR_ASSUMED};
     }
 }
 

@@ -20,6 +20,7 @@ struct pelton_side_data *wire_side_copy(const struct pelton_side_data *in)
     struct pelton_sei_message *messages = (struct pelton_sei_message *)(out + 1);
     uint8_t *at = (uint8_t *)out + size;
     *out = *in;
+    out->size = sizeof(*out);
     out->message = messages;
     out->captions = at;
     if (in->captions_size) {
@@ -333,7 +334,9 @@ void wire_vui_to(const Pelton__Vui *in, struct pelton_vui *out)
         *out = (struct pelton_vui){
             .present = true,
             .video_format = (uint8_t)in->video_format,
-            .overscan = (uint8_t)in->overscan,
+            .overscan = in->overscan <= PELTON_OVERSCAN_APPROPRIATE
+                            ? (enum pelton_overscan)in->overscan
+                            : PELTON_OVERSCAN_UNKNOWN,
             .fixed_frame_rate = in->fixed_frame_rate,
             .num_units_in_tick = in->num_units_in_tick,
             .time_scale = in->time_scale,

@@ -12,8 +12,8 @@
 #include "daemon/broker/client_link.h"
 #include "daemon/broker/devices.h"
 #include "daemon/broker/requests.h"
-#include "daemon/monotonic.h"
 #include "daemon/log.h"
+#include "proto/wall_clock.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +25,7 @@ static void send_welcome(struct client *c, uint32_t request_id)
     const struct settings *o = c->broker->settings;
     Pelton__Welcome m = PELTON__WELCOME__INIT;
     Pelton__Device device;
+    struct wall_clock clocks;
     m.proto = WIRE_PROTO_MAX;
     m.server = "peltond " PELTON_VERSION;
     m.boot_id = c->broker->boot_id;
@@ -32,8 +33,9 @@ static void send_welcome(struct client *c, uint32_t request_id)
     m.max_fds = FRAME_MAX_FDS;
     m.ping_ms = (uint32_t)o->timing.ping_ms;
     m.dead_ms = (uint32_t)o->timing.dead_ms;
-    m.monotonic_ns = clock_ns(CLOCK_MONOTONIC);
-    m.realtime_ns = clock_ns(CLOCK_REALTIME);
+    wall_clock_read(&clocks);
+    m.monotonic_ns = clocks.monotonic_ns;
+    m.realtime_ns = clocks.realtime_ns;
     m.private_daemon = c->is_private;
     if (c->broker->devices->known) {
         wire_device_from(&c->broker->devices->first, &device);

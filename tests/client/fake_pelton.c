@@ -108,7 +108,8 @@ const char *pelton_socket(const struct pelton *conn)
     return "fake.sock";
 }
 
-int pelton_spawn(const struct pelton_spawn_params *params, int timeout_ms, struct pelton **out)
+int pelton_spawn_sized(const struct pelton_spawn_params *params, size_t size, int timeout_ms,
+                       struct pelton **out)
 {
     if (setting("FAKE_NO_DEVICE", 0))
         return fail(&no_connection, PELTON_ERR_NO_DEVICE, "no Vulkan device");
@@ -126,7 +127,7 @@ void pelton_close(struct pelton *conn)
     }
 }
 
-int pelton_device(struct pelton *conn, struct pelton_device *out)
+int pelton_device_sized(struct pelton *conn, struct pelton_device *out, size_t size)
 {
     *out = (struct pelton_device){.name = "Fake 3000",
                                   .uuid = "00000000-0000-0000-0000-000000000000",
@@ -135,7 +136,8 @@ int pelton_device(struct pelton *conn, struct pelton_device *out)
     return 0;
 }
 
-int pelton_devices(struct pelton *conn, int timeout_ms, struct pelton_device **out, size_t *count)
+int pelton_devices_sized(struct pelton *conn, int timeout_ms, struct pelton_device **out,
+                         size_t size, size_t *count)
 {
     *out = calloc(1, sizeof(**out));
     *count = 1;
@@ -183,11 +185,13 @@ static void fill_info(struct pelton_info *info)
     }
 }
 
-int pelton_probe_sei(struct pelton *conn, const struct pelton_open_params *params, int timeout_ms,
-                     struct pelton_info *info, struct pelton_probe_sei *sei)
+int pelton_probe_sized(struct pelton *conn, const struct pelton_open_params *params,
+                       size_t params_size, int timeout_ms, struct pelton_info *info,
+                       size_t info_size, struct pelton_probe_sei *sei, size_t sei_size)
 {
     fill_info(info);
-    *sei = (struct pelton_probe_sei){0};
+    if (sei)
+        *sei = (struct pelton_probe_sei){0};
     return 0;
 }
 
@@ -211,13 +215,9 @@ static void read_times(struct pelton_stream *s)
     fclose(file);
 }
 
-void pelton_open_params_init(struct pelton_open_params *out)
-{
-    *out = (struct pelton_open_params){.fd = -1, .start_us = -1, .duration_us = -1};
-}
-
-int pelton_open(struct pelton *conn, const struct pelton_open_params *params, int timeout_ms,
-                struct pelton_info *info, struct pelton_stream **out)
+int pelton_open_sized(struct pelton *conn, const struct pelton_open_params *params,
+                      size_t params_size, int timeout_ms, struct pelton_info *info,
+                      size_t info_size, struct pelton_stream **out)
 {
     struct pelton_info found;
     fill_info(&found);
@@ -256,13 +256,14 @@ int pelton_open(struct pelton *conn, const struct pelton_open_params *params, in
     return 0;
 }
 
-int pelton_open_start(struct pelton *conn, const struct pelton_open_params *params,
-                      struct pelton_stream **out)
+int pelton_open_start_sized(struct pelton *conn, const struct pelton_open_params *params,
+                            size_t size, struct pelton_stream **out)
 {
     return pelton_open(conn, params, 0, NULL, out);
 }
 
-int pelton_open_wait(struct pelton_stream *s, int timeout_ms, struct pelton_info *info)
+int pelton_open_wait_sized(struct pelton_stream *s, int timeout_ms, struct pelton_info *info,
+                           size_t size)
 {
     *info = s->info;
     return 0;
@@ -337,7 +338,8 @@ static bool flipped(const struct pelton_stream *s, uint64_t next)
            frame == next;
 }
 
-int pelton_next(struct pelton_stream *s, int timeout_ms, struct pelton_frame *out)
+int pelton_next_sized(struct pelton_stream *s, int timeout_ms, struct pelton_frame *out,
+                      size_t size)
 {
     long delay = setting("FAKE_DELAY_MS", 0);
     if (timeout_ms >= 0 && delay > timeout_ms) {
@@ -379,9 +381,9 @@ int pelton_next(struct pelton_stream *s, int timeout_ms, struct pelton_frame *ou
     f.colour = (struct pelton_colour){.primaries = 2,
                                       .transfer = 2,
                                       .matrix = (uint8_t)setting("FAKE_MATRIX", 2),
-                                      .range = (uint8_t)setting("FAKE_RANGE", 0),
+                                      .range = (enum pelton_range)setting("FAKE_RANGE", 0),
                                       .siting = (uint8_t)setting("FAKE_SITING", 0),
-                                      .source = 1};
+                                      .source = PELTON_COLOUR_BITSTREAM};
     f.received_ns = now_ns() - 1000000;
     f.decoded_ns = now_ns();
     paint(&f, n % s->loop_frames, s->slots[f.slot]);
@@ -401,7 +403,8 @@ void pelton_release(struct pelton_stream *s, const struct pelton_frame *frame)
     s->held--;
 }
 
-int pelton_stats(struct pelton_stream *s, int timeout_ms, struct pelton_stats *out)
+int pelton_stats_sized(struct pelton_stream *s, int timeout_ms, struct pelton_stats *out,
+                       size_t size)
 {
     *out = (struct pelton_stats){
         .access_units = s->frame, .frames = s->frame, .cpu_entropy = 0.25, .gpu_inter = 0.5};
@@ -423,7 +426,8 @@ void pelton_stream_close(struct pelton_stream *s)
     free(s);
 }
 
-int pelton_sources(struct pelton *conn, int timeout_ms, struct pelton_source **out, size_t *count)
+int pelton_sources_sized(struct pelton *conn, int timeout_ms, struct pelton_source **out,
+                         size_t size, size_t *count)
 {
     *out = calloc(1, sizeof(**out));
     *count = 0;
@@ -436,18 +440,20 @@ int pelton_sources_watch(struct pelton *conn, int timeout_ms)
     return fail(&conn->failure, PELTON_ERR_GONE, "no daemon");
 }
 
-int pelton_sources_next(struct pelton *conn, int timeout_ms, struct pelton_source *out)
+int pelton_sources_next_sized(struct pelton *conn, int timeout_ms, struct pelton_source *out,
+                              size_t size)
 {
     return fail(&conn->failure, PELTON_ERR_GONE, "no daemon");
 }
 
-int pelton_reload(struct pelton *conn, int timeout_ms, struct pelton_reloaded *out)
+int pelton_reload_sized(struct pelton *conn, int timeout_ms, struct pelton_reloaded *out,
+                        size_t size)
 {
     return fail(&conn->failure, PELTON_ERR_PERMISSION, "only the daemon's user may have it reload");
 }
 
-int pelton_status(struct pelton *conn, int timeout_ms, struct pelton_status *out,
-                  struct pelton_stream_status **streams, size_t *count)
+int pelton_status_sized(struct pelton *conn, int timeout_ms, struct pelton_status *out, size_t size,
+                        struct pelton_stream_status **streams, size_t stream_size, size_t *count)
 {
     return fail(&conn->failure, PELTON_ERR_GONE, "no daemon");
 }
@@ -458,8 +464,9 @@ int pelton_shutdown(struct pelton *conn, int timeout_ms)
 }
 
 /* No stream of this library is a camera's. */
-int pelton_controls(struct pelton_stream *s, int timeout_ms, const struct pelton_control *set,
-                    uint32_t n_set, struct pelton_control out[PELTON_MAX_CONTROLS], uint32_t *n_out)
+int pelton_controls_sized(struct pelton_stream *s, int timeout_ms, const struct pelton_control *set,
+                          uint32_t n_set, struct pelton_control *out, uint32_t most, size_t size,
+                          uint32_t *n_out)
 {
     return fail(&s->conn->failure, PELTON_ERR_USAGE, "no camera");
 }

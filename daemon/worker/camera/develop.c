@@ -94,16 +94,17 @@ static void reader_post_frame(struct flight *f, struct camera_reader *r, uint32_
                                .decoded_ns = now,
                                .dropped_source = raw->lost,
                                .dropped_decoder = dropped};
-    const struct pelton_camera camera = {true,
-                                         e->time_us,
-                                         e->analogue,
-                                         f->digital,
-                                         f->gain[0] / f->digital,
-                                         f->gain[2] / f->digital,
-                                         c->control.mean,
-                                         c->control.clipped,
-                                         (enum pelton_ae_state)f->state,
-                                         {f->crop.x, f->crop.y, f->crop.width, f->crop.height}};
+    const struct pelton_camera camera = {
+        .present = true,
+        .exposure_us = e->time_us,
+        .analogue_gain = e->analogue,
+        .digital_gain = f->digital,
+        .red_gain = f->gain[0] / f->digital,
+        .blue_gain = f->gain[2] / f->digital,
+        .mean = c->control.mean,
+        .clipped = c->control.clipped,
+        .ae_state = (enum pelton_ae_state)f->state,
+        .crop = {f->crop.x, f->crop.y, f->crop.width, f->crop.height}};
     r->stats.frames++;
     r->stats.bytes_delivered += r->sub.pools->format.slot_size;
     if (!subscription_post_frame(&r->sub, r->sub.pools, &frame, &camera))

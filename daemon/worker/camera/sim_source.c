@@ -145,7 +145,7 @@ static int add_pictures(struct sim_source *s, const uint8_t *memory)
                                       .shift_y = 1,
                                       .bt709 = f->colour.matrix == 1 ||
                                                (f->colour.matrix == 2 && f->height >= 720),
-                                      .full_range = f->colour.range == 2};
+                                      .full_range = f->colour.range == PELTON_RANGE_FULL};
         for (uint32_t p = 0; p < f->planes && p < 3; p++) {
             picture.plane[p] = slot + f->plane_offset[p];
             picture.stride[p] = f->stride[p];

@@ -387,8 +387,8 @@ void source_colour(const struct source *src, struct pelton_colour *colour, bool 
     *colour = (struct pelton_colour){.primaries = (uint8_t)par->color_primaries,
                                      .transfer = (uint8_t)par->color_trc,
                                      .matrix = (uint8_t)par->color_space,
-                                     /* AVCOL_RANGE_MPEG 1, _JPEG 2: the same numbers */
-                                     .range = (uint8_t)par->color_range,
+                                     /* the same numbers */
+                                     .range = (enum pelton_range)par->color_range,
                                      .siting = (uint8_t)par->chroma_location,
-                                     .source = 2};
+                                     .source = PELTON_COLOUR_CONTAINER};
 }

@@ -262,7 +262,9 @@ struct pelton_vui side_vui(const struct h264_sps *sps)
     return (struct pelton_vui){
         .present = true,
         .video_format = v->video_format,
-        .overscan = (uint8_t)(v->overscan_info_present ? 1 + v->overscan_appropriate : 0),
+        .overscan = !v->overscan_info_present ? PELTON_OVERSCAN_UNKNOWN
+                    : v->overscan_appropriate ? PELTON_OVERSCAN_APPROPRIATE
+                                              : PELTON_OVERSCAN_NOT_APPROPRIATE,
         .fixed_frame_rate = v->fixed_frame_rate,
         .num_units_in_tick = v->num_units_in_tick,
         .time_scale = v->time_scale,

@@ -217,7 +217,7 @@ static void set_range(struct stream *st)
         /* where the input cannot seek, frames before the point are decoded and left out */
         source_seek(&st->source, start_us);
     }
-    if (s->params.duration_us >= 0 && start_us <= INT64_MAX / 2 &&
+    if (s->params.duration_us > 0 && start_us <= INT64_MAX / 2 &&
         s->params.duration_us <= INT64_MAX / 2)
         st->end_pts =
             av_rescale_q(start_us + origin + s->params.duration_us, AV_TIME_BASE_Q, av->time_base);

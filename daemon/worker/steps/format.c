@@ -20,8 +20,8 @@ static struct pelton_colour assumed_colour(uint32_t height)
     return (struct pelton_colour){.primaries = code,
                                   .transfer = height >= 720 ? 1 : 6,
                                   .matrix = code,
-                                  .range = 1,
-                                  .source = 0};
+                                  .range = PELTON_RANGE_LIMITED,
+                                  .source = PELTON_COLOUR_ASSUMED};
 }
 
 static bool has_description(const struct pelton_colour *c)
@@ -42,11 +42,11 @@ struct pelton_colour format_colour(const struct session *s, const struct h264_sp
     if (colour.siting == 0)
         colour.siting = 1; /* left, the standard's default (chroma_loc_info_present_flag 0) */
     if (signal) {
-        colour.range = vui->full_range ? 2 : 1;
+        colour.range = vui->full_range ? PELTON_RANGE_FULL : PELTON_RANGE_LIMITED;
         /* libavformat gives a range that it has from the bitstream as the container's */
         if (!has_description(&colour) || vui->colour_description_present ||
             !s->has_container_colour)
-            colour.source = 1;
+            colour.source = PELTON_COLOUR_BITSTREAM;
     }
     if (signal && vui->colour_description_present) {
         colour.primaries = vui->colour_primaries;

@@ -221,16 +221,18 @@ static struct pelton_side_data full_side(void)
 {
     struct pelton_side_data s = {
         .has = 511,
-        .recovery_point = {300, true, false, 2},
+        .recovery_point = {300, true, false, 2, {0}},
         .cpb_removal_delay = 0xfedcba98,
         .dpb_output_delay = 7,
         .pic_struct = 4,
         .clocks = 2,
-        .clock = {{1, 4, 7, 23, 58, 59, 29, true, false, true, false, -5},
-                  {2, 6, 1, 0, 0, 12, 3, false, true, false, true, 9}},
+        .clock = {{1, 4, 7, 23, 58, 59, 29, true, false, true, false, 0, -5},
+                  {2, 6, 1, 0, 0, 12, 3, false, true, false, true, 0, 9}},
         .frame_packing =
-            {8, 1, false, 3, 2, true, false, true, false, true, false, true, {1, 2, 3, 4}},
-        .display_orientation = {false, true, false, 0xc000, 1},
+            {8, 1, false, 3, 2, true, false, true, false, true, false, true, {1, 2, 3, 4}, {0}},
+        .display_orientation = {.hor_flip = true,
+                                .anticlockwise_rotation = 0xc000,
+                                .repetition_period = 1},
         .mastering_display = {{1, 2, 3, 4, 5, 6}, {7, 65535}, 40000000, 50},
         .content_light = {1000, 400},
         .preferred_transfer_characteristics = 18,
