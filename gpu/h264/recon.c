@@ -190,6 +190,7 @@ int recon_submit(struct recon *r, const struct recon_picture *pictures, uint32_t
         f->s = s;
         f->chunk = &chunk;
         f->ends = last;
+        TRY(recon_deliver_plan(r, f, &chunk));
         TRY(recon_prepare(r, f, &chunk));
         recon_chunk_pack(r, f, &chunk);
         recon_record(r, f, &chunk);

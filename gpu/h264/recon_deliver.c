@@ -3,6 +3,11 @@
  * Deliveries: their check, their order, their steps. They are sorted by format and destination;
  * those that share both are one dispatch. Rectangles of the privacy blur are in samples of each
  * plane.
+ *
+ * A wide batch has three submissions, each on its own queue: copies up, reconstruction, deliveries.
+ * While one batch is reconstructed, the next one's records arrive and the last one's frames leave.
+ * A single picture with nothing else in flight, as in a live stream, is one submission. Nothing
+ * could run beside it, and every semaphore takes time.
  */
 #include "gpu/h264/recon_internal.h"
 
@@ -165,9 +170,30 @@ static int by_dispatch(const void *a, const void *b)
     return (x->window.index > y->window.index) - (x->window.index < y->window.index);
 }
 
-int recon_deliver_plan(struct recon *r, struct recon_chunk *chunk)
+static bool has_queues(const struct recon *r)
+{
+    for (int i = 0; i < RECON_PARTS; i++)
+        if (i != RECON_PART_MAIN && r->queues[i] == r->g->main)
+            return false;
+    return true;
+}
+
+/* True if the chunk gains by several queues. Blurred deliveries share a buffer, which only the main
+ * queue knows. */
+static bool chunk_gains_by_parts(const struct recon *r, const struct recon_flight *f,
+                                 const struct recon_chunk *chunk)
+{
+    bool gains = chunk->shape.pictures > 1 || chunk->delivery_count > 1;
+    for (uint32_t i = 0; i < chunk->delivery_count; i++)
+        if (chunk->deliveries[i].blur_count)
+            return false;
+    return (gains || !f->s->alone) && has_queues(r);
+}
+
+int recon_deliver_plan(struct recon *r, const struct recon_flight *f, struct recon_chunk *chunk)
 {
     int err = GPU_OK;
+    chunk->parts = chunk_gains_by_parts(r, f, chunk);
     /* a copy engine has nothing else to do */
     bool by_copy = r->deliver_by_copy || (chunk->parts && r->queues[RECON_PART_DOWN]->copies_only);
     for (uint32_t i = 0; i < chunk->delivery_count && err == GPU_OK; i++)

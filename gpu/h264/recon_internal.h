@@ -224,8 +224,7 @@ void recon_queues_close(struct recon *r);
 int recon_pipelines_make(struct recon *r);
 /* Make a flight's buffers hold bytes; it must be idle. */
 int recon_flight_grow(struct recon *r, struct recon_flight *f, uint64_t bytes);
-/* All that must exist before a chunk is recorded: buffers, pipelines, room in the hosts. Also
- * decides about its parts, and sorts its deliveries. */
+/* Buffers and pipelines of a chunk whose deliveries are planned. */
 int recon_prepare(struct recon *r, struct recon_flight *f, struct recon_chunk *chunk);
 
 /* recon_pack.c */
@@ -288,9 +287,9 @@ bool recon_format_valid(const struct recon *r, enum recon_format format);
 /* Check one delivery. by_copy: without a shader, where no sample has to be moved by itself. */
 int recon_deliver_prepare(const struct recon *r, const struct recon_delivery *d, bool by_copy,
                           struct recon_item *out);
-/* Prepare, sort into groups of one dispatch each, and make room in the hosts for their
- * rectangles. Fills chunk->shaded. */
-int recon_deliver_plan(struct recon *r, struct recon_chunk *chunk);
+/* Decide whether the chunk has parts. Prepare its deliveries, sort them into groups of one dispatch
+ * each, and make room in the hosts for their rectangles. Fills chunk->parts and chunk->shaded. */
+int recon_deliver_plan(struct recon *r, const struct recon_flight *f, struct recon_chunk *chunk);
 /* Append the steps of the chunk's deliveries. */
 void recon_deliver_record(struct recon *r, const struct recon_chunk *chunk);
 

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * All that must exist before a chunk is recorded: queues, pipelines, buffers, room in the hosts.
- *
- * A wide batch has three submissions, each on its own queue: copies up, reconstruction, deliveries.
- * While one batch is reconstructed, the next one's records arrive and the last one's frames leave.
- * A single picture with nothing else in flight, as in a live stream, is one submission. Nothing
- * could run beside it, and every semaphore takes time.
+ * All that must exist before a chunk is recorded: queues, pipelines, buffers.
  *
  * A pipeline is the compilation of a shader for the store's sample size, with the constants of its
  * format. Those that nearly every batch needs are made with the store, in parallel. Others, such as
@@ -46,26 +41,6 @@ void recon_queues_close(struct recon *r)
 {
     for (int i = 0; i < RECON_PARTS; i++)
         gpu_queue_close(r->queues[i]);
-}
-
-static bool has_queues(const struct recon *r)
-{
-    for (int i = 0; i < RECON_PARTS; i++)
-        if (i != RECON_PART_MAIN && r->queues[i] == r->g->main)
-            return false;
-    return true;
-}
-
-/* True if the chunk gains by several queues. Blurred deliveries share a buffer, which only the main
- * queue knows. */
-static bool chunk_gains_by_parts(const struct recon *r, const struct recon_flight *f,
-                                 const struct recon_chunk *chunk)
-{
-    bool gains = chunk->shape.pictures > 1 || chunk->delivery_count > 1;
-    for (uint32_t i = 0; i < chunk->delivery_count; i++)
-        if (chunk->deliveries[i].blur_count)
-            return false;
-    return (gains || !f->s->alone) && has_queues(r);
 }
 
 /* ---- pipelines ---- */
@@ -191,10 +166,8 @@ int recon_prepare(struct recon *r, struct recon_flight *f, struct recon_chunk *c
     int err = GPU_OK;
     struct wants wants;
     wants.count = 0;
-    chunk->parts = chunk_gains_by_parts(r, f, chunk);
     if (chunk->shape.pictures)
         want_passes(r, &wants, &chunk->shape);
-    TRY(recon_deliver_plan(r, chunk));
     bool blurred = want_deliveries(r, &wants, chunk);
     TRY(recon_flight_grow(r, f, chunk->bytes));
     if (blurred && !r->blur_heads)
