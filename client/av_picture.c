@@ -49,10 +49,57 @@ int picture_borrow(const struct pelton_frame *in, AVFrame *out, struct failure *
                        : in->colour.range == PELTON_RANGE_LIMITED ? AVCOL_RANGE_MPEG
                                                                   : AVCOL_RANGE_UNSPECIFIED;
     out->chroma_location = in->colour.siting;
-    out->interlaced_frame =
-        in->field_order == PELTON_TOP_FIRST || in->field_order == PELTON_BOTTOM_FIRST;
-    out->top_field_first = in->field_order == PELTON_TOP_FIRST;
+    picture_set_fields(
+        out, in->field_order == PELTON_TOP_FIRST || in->field_order == PELTON_BOTTOM_FIRST,
+        in->field_order == PELTON_TOP_FIRST);
     return 0;
+}
+
+#ifdef AV_FRAME_FLAG_INTERLACED
+bool picture_interlaced(const AVFrame *frame)
+{
+    return frame->flags & AV_FRAME_FLAG_INTERLACED;
+}
+
+bool picture_top_first(const AVFrame *frame)
+{
+    return frame->flags & AV_FRAME_FLAG_TOP_FIELD_FIRST;
+}
+
+void picture_set_fields(AVFrame *frame, bool interlaced, bool top_first)
+{
+    frame->flags &= ~(AV_FRAME_FLAG_INTERLACED | AV_FRAME_FLAG_TOP_FIELD_FIRST);
+    frame->flags |= (interlaced ? AV_FRAME_FLAG_INTERLACED : 0) |
+                    (top_first ? AV_FRAME_FLAG_TOP_FIELD_FIRST : 0);
+}
+#else
+bool picture_interlaced(const AVFrame *frame)
+{
+    return frame->interlaced_frame;
+}
+
+bool picture_top_first(const AVFrame *frame)
+{
+    return frame->top_field_first;
+}
+
+void picture_set_fields(AVFrame *frame, bool interlaced, bool top_first)
+{
+    frame->interlaced_frame = interlaced;
+    frame->top_field_first = top_first;
+}
+#endif
+
+const enum AVPixelFormat *picture_encoder_formats(const AVCodec *codec)
+{
+#if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(61, 13, 100)
+    const void *formats = NULL;
+    int rc =
+        avcodec_get_supported_config(NULL, codec, AV_CODEC_CONFIG_PIX_FORMAT, 0, &formats, NULL);
+    return rc < 0 ? NULL : formats;
+#else
+    return codec->pix_fmts;
+#endif
 }
 
 void picture_md5(const AVFrame *frame, char out[33])

@@ -5,6 +5,8 @@
  */
 #include "client/convert.h"
 
+#include "client/av_picture.h"
+
 #include <libavutil/pixdesc.h>
 #include <libswscale/swscale.h>
 #include <stdlib.h>
@@ -101,8 +103,7 @@ int convert_frame(struct convert **c, const AVFrame *in, enum AVPixelFormat form
     sws_scale((*c)->sws, (const uint8_t *const *)in->data, in->linesize, 0, in->height, to->data,
               to->linesize);
     to->pts = in->pts;
-    to->interlaced_frame = in->interlaced_frame;
-    to->top_field_first = in->top_field_first;
+    picture_set_fields(to, picture_interlaced(in), picture_top_first(in));
     to->time_base = in->time_base;
     to->sample_aspect_ratio = in->sample_aspect_ratio;
     to->color_primaries = in->color_primaries;

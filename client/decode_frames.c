@@ -35,9 +35,9 @@ static void decode_describe_frame(const struct decode *d, const AVFrame *frame,
         .matrix = frame->colorspace,
         .range = frame->color_range,
         .siting = frame->chroma_location,
-        .field_order = !frame->interlaced_frame ? AV_FIELD_PROGRESSIVE
-                       : frame->top_field_first ? AV_FIELD_TB
-                                                : AV_FIELD_BT,
+        .field_order = !picture_interlaced(frame) ? AV_FIELD_PROGRESSIVE
+                       : picture_top_first(frame) ? AV_FIELD_TB
+                                                  : AV_FIELD_BT,
     };
     s->sar = s->sar.num > 0 && s->sar.den > 0 ? s->sar : (AVRational){0, 1};
 }

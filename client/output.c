@@ -122,7 +122,12 @@ static int output_open_file(struct client_output *o, struct failure *f)
     return o->owned ? 0 : fail_errno(f, X_OTHER, errno, path);
 }
 
+/* FFmpeg 7 made the bytes const. */
+#if LIBAVFORMAT_VERSION_MAJOR >= 61
+static int write_bytes(void *opaque, const uint8_t *data, int size)
+#else
 static int write_bytes(void *opaque, uint8_t *data, int size)
+#endif
 {
     struct client_output *o = opaque;
     return sink_write(&o->sink, data, (size_t)size) ? size : AVERROR(o->sink.error);

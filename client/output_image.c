@@ -5,6 +5,7 @@
  * existing file is replaced only if the user asked for that.
  */
 #include "client/output_image.h"
+#include "client/av_picture.h"
 #include "client/convert.h"
 #include "client/sink.h"
 #include "client/ui.h"
@@ -138,11 +139,10 @@ static int write_image(struct output_images *o, struct failure *f)
 static bool png_holds(enum AVPixelFormat format)
 {
     const AVCodec *codec = avcodec_find_encoder(AV_CODEC_ID_PNG);
-    for (const enum AVPixelFormat *p = codec ? codec->pix_fmts : NULL; p && *p != AV_PIX_FMT_NONE;
-         p++) {
+    const enum AVPixelFormat *p = codec ? picture_encoder_formats(codec) : NULL;
+    for (; p && *p != AV_PIX_FMT_NONE; p++)
         if (*p == format)
             return true;
-    }
     return false;
 }
 

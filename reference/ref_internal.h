@@ -85,9 +85,10 @@ struct ref_place ref_place_of(const struct rec_view *view, uint32_t mb, int comp
 /* The macroblock that covers luma sample (x, y) of the picture, and the sample's row in it. */
 uint32_t ref_mb_at(const struct rec_view *view, int x, int y, int *inner_y);
 
-/* ref_residual.c: the coefficients of a block, zeros where it has no coefficient block. */
+/* ref_residual.c: the 16 coefficients of a block, zeros where it has no
+ * coefficient block. */
 void ref_load_coeff_block(const struct rec_view *view, const struct rec_mb *mb, int component,
-                          int blk, int32_t v[16]);
+                          int blk, int32_t *v);
 
 /* ref_switching.c: the decoding of a block of an SP or SI slice from its prediction (8.6). Chroma:
  * 8x8 samples, 4:2:0. */

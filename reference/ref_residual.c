@@ -198,7 +198,7 @@ static int32_t coeff_at(const struct rec_view *view, uint32_t coeff_block, int i
 }
 
 void ref_load_coeff_block(const struct rec_view *view, const struct rec_mb *mb, int component,
-                          int blk, int32_t v[16])
+                          int blk, int32_t *v)
 {
     uint32_t coeff_block = mb->coeff;
     memset(v, 0, 16 * sizeof(v[0]));
