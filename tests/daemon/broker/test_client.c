@@ -57,7 +57,7 @@ static void welcome(struct raw *r)
     struct frame f;
     Pelton__Welcome m = PELTON__WELCOME__INIT;
     m.proto = 1;
-    CHECK_INT(raw_receive(r, 5000, &f), 1);
+    CHECK_INT(raw_receive(r, WAIT_MS, &f), 1);
     CHECK_INT(f.h.type, WIRE_HELLO);
     raw_send(r, WIRE_WELCOME, 0, 0, &m.base, -1);
 }
@@ -68,7 +68,7 @@ static uint32_t accept_open(struct raw *r)
     Pelton__OpenReply m = PELTON__OPEN_REPLY__INIT;
     Pelton__Info info = PELTON__INFO__INIT;
     welcome(r);
-    CHECK_INT(raw_receive(r, 5000, &f), 1);
+    CHECK_INT(raw_receive(r, WAIT_MS, &f), 1);
     CHECK_INT(f.h.type, WIRE_OPEN);
     frame_close_fds(&f);
     info.supported = true;
@@ -261,7 +261,7 @@ static int connect_to(void (*serve)(struct raw *r, int arg), int arg, int timeou
     liar_start(&l, serve, arg);
     int64_t start = now_ms();
     int rc = pelton_connect(l.socket, timeout_ms, &conn);
-    CHECK(now_ms() - start < timeout_ms + 300);
+    CHECK(now_ms() - start < timeout_ms + LATE_MS);
     CHECK(rc == 0 || (pelton_failure(NULL)->code == rc && pelton_failure(NULL)->cause[0]));
     pelton_close(conn);
     liar_stop(&l);
@@ -271,11 +271,11 @@ static int connect_to(void (*serve)(struct raw *r, int arg), int arg, int timeou
 static void bad_welcomes(void)
 {
     CHECK_INT(connect_to(say_nothing, 0, 50), PELTON_ERR_TIMEOUT);
-    CHECK_INT(connect_to(say_garbage, 0xff, 1000), PELTON_ERR_PROTOCOL);
-    CHECK_INT(connect_to(say_garbage, 'H', 1000), PELTON_ERR_PROTOCOL);
-    CHECK_INT(connect_to(say_garbage, 1, 1000), PELTON_ERR_PROTOCOL);
-    CHECK_INT(connect_to(welcome_another_protocol, 0, 1000), PELTON_ERR_NO_DAEMON);
-    CHECK_INT(connect_to(welcome_then_stall, 0, 1000), 0);
+    CHECK_INT(connect_to(say_garbage, 0xff, WAIT_MS), PELTON_ERR_PROTOCOL);
+    CHECK_INT(connect_to(say_garbage, 'H', WAIT_MS), PELTON_ERR_PROTOCOL);
+    CHECK_INT(connect_to(say_garbage, 1, WAIT_MS), PELTON_ERR_PROTOCOL);
+    CHECK_INT(connect_to(welcome_another_protocol, 0, WAIT_MS), PELTON_ERR_NO_DAEMON);
+    CHECK_INT(connect_to(welcome_then_stall, 0, WAIT_MS), 0);
 }
 
 /* Opens and takes one frame from a liar: the result of pelton_next. */
@@ -287,7 +287,7 @@ static int next_from(void (*serve)(struct raw *r, int arg), int arg, int timeout
     struct pelton_frame f;
     struct pelton_open_params p = script_params(0, "liar");
     liar_start(&l, serve, arg);
-    CHECK_INT(pelton_connect(l.socket, 1000, &conn), 0);
+    CHECK_INT(pelton_connect(l.socket, WAIT_MS, &conn), 0);
     int rc = pelton_open(conn, &p, timeout_ms, NULL, &s);
     while (rc >= 0 && (rc = pelton_next(s, timeout_ms, &f)) > 0) {
         CHECK_INT(f.data[0][0] +
@@ -306,15 +306,15 @@ static int next_from(void (*serve)(struct raw *r, int arg), int arg, int timeout
 
 static void stalls_and_ends(void)
 {
-    CHECK_INT(next_from(break_off, 0, 2000), PELTON_ERR_GONE);
+    CHECK_INT(next_from(break_off, 0, WAIT_MS), PELTON_ERR_GONE);
     CHECK_INT(next_from(welcome_then_stall, 0, 50), PELTON_ERR_TIMEOUT);
 }
 
 static void lies_about_pools(void)
 {
-    CHECK_INT(next_from(lie_about_frames, TRUTH, 2000), 1);
+    CHECK_INT(next_from(lie_about_frames, TRUTH, WAIT_MS), 1);
     for (int lie = TRUTH + 1; lie < LIES; lie++) {
-        int rc = next_from(lie_about_frames, lie, 2000);
+        int rc = next_from(lie_about_frames, lie, WAIT_MS);
         if (rc != PELTON_ERR_PROTOCOL)
             fprintf(stderr, "lie %d was believed\n", lie);
         CHECK_INT(rc, PELTON_ERR_PROTOCOL);
@@ -324,24 +324,24 @@ static void lies_about_pools(void)
 static void ravings(void)
 {
     for (int seed = 0; seed < 200; seed++)
-        CHECK(next_from(rave, seed, 2000) <= 0);
+        CHECK(next_from(rave, seed, WAIT_MS) <= 0);
 }
 
 static void spawn_failures(void)
 {
     struct pelton *conn = NULL;
     struct pelton_spawn_params p = {.program = "/no/such/peltond", .log_fd = -1};
-    CHECK_INT(pelton_spawn(&p, 1000, &conn), PELTON_ERR_NO_DAEMON);
+    CHECK_INT(pelton_spawn(&p, WAIT_MS, &conn), PELTON_ERR_NO_DAEMON);
     CHECK_TEXT(pelton_failure(NULL)->cause, "/no/such/peltond: No such file or directory");
     p.program = "/bin/true";
-    CHECK_INT(pelton_spawn(&p, 1000, &conn), PELTON_ERR_NO_DAEMON);
+    CHECK_INT(pelton_spawn(&p, WAIT_MS, &conn), PELTON_ERR_NO_DAEMON);
     p.program = "/etc/passwd";
-    CHECK_INT(pelton_spawn(&p, 1000, &conn), PELTON_ERR_PERMISSION);
+    CHECK_INT(pelton_spawn(&p, WAIT_MS, &conn), PELTON_ERR_PERMISSION);
     const char *values[] = {"nonsense=1", NULL};
     p.program = fake_program();
     p.extra = values;
     p.log_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    CHECK_INT(pelton_spawn(&p, 1000, &conn), PELTON_ERR_NO_DAEMON);
+    CHECK_INT(pelton_spawn(&p, WAIT_MS, &conn), PELTON_ERR_NO_DAEMON);
     close(p.log_fd);
 }
 

@@ -50,7 +50,7 @@ static void streams_are_shared(void)
         for (int i = 0; i < STREAMS; i++) {
             struct pelton_stats stats;
             CHECK_INT(drain_stream(s[i], 1), FRAMES - 1);
-            CHECK_INT(pelton_stats(s[i], 1000, &stats), 0);
+            CHECK_INT(pelton_stats(s[i], WAIT_MS, &stats), 0);
             CHECK(stats.worker_restarts <= 1);
             restarted += stats.worker_restarts == 1;
             pelton_stream_close(s[i]);
@@ -68,7 +68,7 @@ static void dead_worker_is_passed_over(void)
     struct pelton_stream *killer = must_open(conn, "frames=50 crash=3", NULL);
     struct pelton_frame f;
     int rc;
-    while ((rc = pelton_next(killer, 2000, &f)) > 0)
+    while ((rc = pelton_next(killer, WAIT_MS, &f)) > 0)
         pelton_release(killer, &f);
     CHECK_INT(rc, PELTON_ERR_WORKER_LOST);
     pelton_stream_close(killer);
@@ -87,8 +87,8 @@ static void all_devices(void)
     struct pelton_device device, *list;
     size_t count;
     pid_t pids[3];
-    CHECK_INT(pelton_spawn(&p, 5000, &conn), 0);
-    CHECK_INT(pelton_devices(conn, 1000, &list, &count), 0);
+    CHECK_INT(pelton_spawn(&p, WAIT_MS, &conn), 0);
+    CHECK_INT(pelton_devices(conn, WAIT_MS, &list, &count), 0);
     CHECK_INT(count, 2);
     free(list);
     struct pelton_stream *s = must_open(conn, "frames=5", NULL);
@@ -97,7 +97,7 @@ static void all_devices(void)
     CHECK_TEXT(device.name, "00000000-0000-0000-0000-000000000001 and 1 more");
     CHECK_INT(drain_stream(s, 0), 5);
     CHECK(kill(pids[0], SIGKILL) == 0); /* the next one gets the device by its name */
-    CHECK(process_ends(pids[0], 1000));
+    CHECK(process_ends(pids[0], WAIT_MS));
     struct pelton_stream *both[2];
     for (int i = 0; i < 2; i++)
         both[i] = must_open(conn, "frames=5", NULL);
@@ -119,8 +119,8 @@ static void refused(const char *list, int code, const char *cause)
     struct pelton *conn = NULL;
     struct pelton_stream *s = NULL;
     struct pelton_device device;
-    CHECK_INT(pelton_spawn(&p, 5000, &conn), 0);
-    CHECK_INT(pelton_open(conn, &o, 5000, NULL, &s), code);
+    CHECK_INT(pelton_spawn(&p, WAIT_MS, &conn), 0);
+    CHECK_INT(pelton_open(conn, &o, WAIT_MS, NULL, &s), code);
     CHECK(strstr(pelton_failure(conn)->cause, cause) != NULL);
     CHECK_INT(pelton_device(conn, &device), code);
     close(o.fd);

@@ -42,9 +42,9 @@ static void worker_killed(void)
     }
     CHECK(discont);
     CHECK_INT(held.data[0][0], 0);
-    CHECK_INT(pelton_next(s, 2000, &f), 0);
+    CHECK_INT(pelton_next(s, WAIT_MS, &f), 0);
     struct pelton_stats stats;
-    CHECK_INT(pelton_stats(s, 1000, &stats), 0);
+    CHECK_INT(pelton_stats(s, WAIT_MS, &stats), 0);
     CHECK_INT(stats.worker_restarts, 1);
     pelton_release(s, &held);
     pelton_stream_close(s);
@@ -63,12 +63,12 @@ static void worker_killed_at_any_time(void)
         for (uint64_t i = 0; i < 200; i++) {
             if (i == (uint64_t)round * 17 + 1) {
                 kill(child_of(private_daemon_pid()), SIGKILL);
-                CHECK_INT(pelton_stats(s, 2000, &stats), 0);
+                CHECK_INT(pelton_stats(s, WAIT_MS, &stats), 0);
             }
             must_next(s, i, &f);
             pelton_release(s, &f);
         }
-        CHECK_INT(pelton_next(s, 2000, &f), 0);
+        CHECK_INT(pelton_next(s, WAIT_MS, &f), 0);
         pelton_stream_close(s);
         pelton_close(conn);
     }
@@ -81,11 +81,11 @@ static void pipe_cannot_resume(void)
     struct pelton_frame f;
     int fd = script_pipe("frames=1000 interval=2");
     struct pelton_open_params p = script_params(fd, "the pipe");
-    CHECK_INT(pelton_open(conn, &p, 2000, NULL, &s), 0);
+    CHECK_INT(pelton_open(conn, &p, WAIT_MS, NULL, &s), 0);
     must_next(s, 0, &f);
     kill(child_of(private_daemon_pid()), SIGKILL);
     int rc;
-    while ((rc = pelton_next(s, 2000, &f)) > 0)
+    while ((rc = pelton_next(s, WAIT_MS, &f)) > 0)
         pelton_release(s, &f);
     CHECK_INT(rc, PELTON_ERR_WORKER_LOST);
     CHECK_TEXT(pelton_failure(conn)->cause,
@@ -105,16 +105,16 @@ static void killer_is_set_aside(void)
     struct pelton_frame f;
     int fd = script_fd("frames=50 crash=10");
     struct pelton_open_params p = script_params(fd, "killer");
-    CHECK_INT(pelton_open(conn, &p, 2000, NULL, &s), 0);
+    CHECK_INT(pelton_open(conn, &p, WAIT_MS, NULL, &s), 0);
     for (uint64_t i = 0; i < 10; i++) {
         must_next(s, i, &f);
         pelton_release(s, &f);
     }
-    CHECK_INT(pelton_next(s, 5000, &f), PELTON_ERR_WORKER_LOST);
+    CHECK_INT(pelton_next(s, WAIT_MS, &f), PELTON_ERR_WORKER_LOST);
     CHECK_TEXT(pelton_failure(conn)->cause,
                "killer: the decoding process died twice at this stream, which is set aside");
     p.name = "another name";
-    CHECK_INT(pelton_open(conn, &p, 2000, NULL, &again), PELTON_ERR_WORKER_LOST);
+    CHECK_INT(pelton_open(conn, &p, WAIT_MS, NULL, &again), PELTON_ERR_WORKER_LOST);
     CHECK_TEXT(pelton_failure(conn)->cause,
                "another name: the decoding process died twice at this source before");
     close(fd);
@@ -144,9 +144,9 @@ static void killer_among_others(void)
             pelton_release(bad, &f);
         }
     }
-    CHECK_INT(pelton_next(bad, 5000, &f), PELTON_ERR_WORKER_LOST);
+    CHECK_INT(pelton_next(bad, WAIT_MS, &f), PELTON_ERR_WORKER_LOST);
     for (int i = 0; i < 5; i++)
-        CHECK_INT(pelton_next(good[i], 2000, &f), 0);
+        CHECK_INT(pelton_next(good[i], WAIT_MS, &f), 0);
     pelton_close(conn);
 }
 
@@ -157,7 +157,7 @@ static void too_many_restarts(void)
     struct pelton_stream *s = must_open(conn, "frames=100000 interval=1 slots=4", NULL);
     struct pelton_frame f;
     int deaths = 0, rc;
-    while ((rc = pelton_next(s, 5000, &f)) > 0) {
+    while ((rc = pelton_next(s, WAIT_MS, &f)) > 0) {
         pelton_release(s, &f);
         /* each time past the place of the last: no quarantine */
         if (f.sequence >= (uint64_t)deaths * 50 && deaths < 3) {
@@ -172,7 +172,7 @@ static void too_many_restarts(void)
     pelton_stream_close(s);
     int fd = script_fd("frames=1");
     struct pelton_open_params p = script_params(fd, "later");
-    CHECK_INT(pelton_open(conn, &p, 2000, NULL, &s), PELTON_ERR_WORKER_LOST);
+    CHECK_INT(pelton_open(conn, &p, WAIT_MS, NULL, &s), PELTON_ERR_WORKER_LOST);
     struct pelton_device device;
     CHECK_INT(pelton_device(conn, &device), PELTON_ERR_WORKER_LOST);
     close(fd);
@@ -181,7 +181,7 @@ static void too_many_restarts(void)
 
 static void hanging_worker(void)
 {
-    const char *values[] = {"ping_ms=40", "worker_dead_ms=120", NULL};
+    const char *values[] = {"ping_ms=40", "worker_dead_ms=400", NULL};
     struct pelton *conn = must_spawn(values);
     struct pelton_stream *s = must_open(conn, "frames=50 hang=10", NULL);
     struct pelton_frame f;
@@ -189,7 +189,7 @@ static void hanging_worker(void)
         must_next(s, i, &f);
         pelton_release(s, &f);
     }
-    CHECK_INT(pelton_next(s, 5000, &f), PELTON_ERR_WORKER_LOST);
+    CHECK_INT(pelton_next(s, WAIT_MS, &f), PELTON_ERR_WORKER_LOST);
     pelton_close(conn);
 }
 
@@ -203,10 +203,10 @@ static void gpu_lost(void)
         must_next(s, i, &f);
         pelton_release(s, &f);
     }
-    CHECK_INT(pelton_next(s, 5000, &f), PELTON_ERR_GPU_LOST);
+    CHECK_INT(pelton_next(s, WAIT_MS, &f), PELTON_ERR_GPU_LOST);
     CHECK_TEXT(pelton_failure(conn)->cause,
                "frames=50 lost=10 interval=1: the fake device is lost");
-    CHECK(process_ends(worker, 1000));
+    CHECK(process_ends(worker, WAIT_MS));
     pelton_close(conn);
 }
 
@@ -237,8 +237,8 @@ static void private_client_killed(void)
     CHECK(read(ends[0], pids, sizeof(pids)) == sizeof(pids));
     waitpid(client, NULL, 0);
     CHECK(pids[0] > 0 && pids[1] > 0);
-    CHECK(process_ends(pids[0], 2000));
-    CHECK(process_ends(pids[1], 2000));
+    CHECK(process_ends(pids[0], WAIT_MS));
+    CHECK(process_ends(pids[1], WAIT_MS));
 }
 
 /* The daemon dies without a word: no worker may stay, whatever it is doing. */
@@ -255,14 +255,14 @@ static void daemon_killed(void)
     int64_t start = now_ms();
     kill(d.pid, SIGKILL);
     int rc;
-    while ((rc = pelton_next(s, 5000, &f)) > 0)
+    while ((rc = pelton_next(s, WAIT_MS, &f)) > 0)
         pelton_release(s, &f);
     CHECK_INT(rc, PELTON_ERR_GONE);
-    CHECK(now_ms() - start < 1000);
+    CHECK(now_ms() - start < LATE_MS);
     CHECK_INT(held.data[0][0], 0);
     struct pelton_stats stats;
-    CHECK_INT(pelton_stats(s, 1000, &stats), PELTON_ERR_GONE);
-    CHECK(process_ends(worker, 1000));
+    CHECK_INT(pelton_stats(s, WAIT_MS, &stats), PELTON_ERR_GONE);
+    CHECK(process_ends(worker, WAIT_MS));
     pelton_stream_close(hung);
     pelton_stream_close(s);
     pelton_close(conn);
@@ -285,7 +285,7 @@ static int open_descriptors(pid_t pid)
 
 static bool descriptors_become(pid_t pid, int want)
 {
-    for (int64_t deadline = now_ms() + 2000; now_ms() < deadline; sleep_ms(5))
+    for (int64_t deadline = now_ms() + WAIT_MS; now_ms() < deadline; sleep_ms(5))
         if (open_descriptors(pid) <= want)
             return true;
     return false;

@@ -27,7 +27,7 @@ static struct pelton_open_params params_of(const char *script)
 static struct pelton_stream *must_share(struct pelton *conn, struct pelton_open_params p)
 {
     struct pelton_stream *s = NULL;
-    CHECK_INT(pelton_open(conn, &p, 5000, NULL, &s), 0);
+    CHECK_INT(pelton_open(conn, &p, WAIT_MS, NULL, &s), 0);
     close(p.fd);
     return s;
 }
@@ -43,7 +43,7 @@ static void frames_come_in_order(void)
         struct pelton_stream *s = must_share(conn, params_of(scripts[i]));
         struct pelton_stats stats;
         CHECK_INT(drain_stream(s, 0), FRAMES);
-        CHECK_INT(pelton_stats(s, 1000, &stats), 0);
+        CHECK_INT(pelton_stats(s, WAIT_MS, &stats), 0);
         CHECK_INT(stats.frames, FRAMES);
         pelton_stream_close(s);
     }
@@ -55,7 +55,7 @@ static void only_the_last_is_last(void)
     struct pelton *conn = spawn();
     struct pelton_stream *s = must_share(conn, params_of("frames=25 gop=4"));
     struct pelton_frame f;
-    while (pelton_next(s, 2000, &f) > 0) {
+    while (pelton_next(s, WAIT_MS, &f) > 0) {
         CHECK_INT((f.flags & PELTON_FRAME_LAST) != 0, f.sequence == 24);
         pelton_release(s, &f);
     }
@@ -75,7 +75,7 @@ static void frames_are_released_out_of_order(void)
             check_pels(f);
             pelton_release(s, f);
         }
-        CHECK_INT(pelton_next(s, 2000, f), 1);
+        CHECK_INT(pelton_next(s, WAIT_MS, f), 1);
         CHECK_INT(f->sequence, n);
     }
     pelton_stream_close(s); /* with frames in hand */
@@ -93,7 +93,7 @@ static void a_worker_dies(void)
     pelton_release(s, &f);
     CHECK(kill(child_of(daemon), SIGKILL) == 0);
     CHECK_INT(drain_stream(s, 1), FRAMES - 1);
-    CHECK_INT(pelton_stats(s, 1000, &stats), 0);
+    CHECK_INT(pelton_stats(s, WAIT_MS, &stats), 0);
     CHECK_INT(stats.worker_restarts, 1);
     pelton_stream_close(s);
     pelton_close(conn);
@@ -107,7 +107,7 @@ static void a_part_fails(void)
     struct pelton_frame f;
     uint64_t n = 0;
     int rc;
-    while ((rc = pelton_next(s, 2000, &f)) > 0) {
+    while ((rc = pelton_next(s, WAIT_MS, &f)) > 0) {
         CHECK_INT(f.sequence, n++);
         pelton_release(s, &f);
     }
@@ -122,7 +122,7 @@ static void refusals_and_time_outs(void)
     struct pelton *conn = spawn();
     struct pelton_open_params p = params_of("frames=5 unsupported=1");
     struct pelton_stream *s = NULL;
-    CHECK_INT(pelton_open(conn, &p, 2000, NULL, &s), PELTON_ERR_UNSUPPORTED);
+    CHECK_INT(pelton_open(conn, &p, WAIT_MS, NULL, &s), PELTON_ERR_UNSUPPORTED);
     close(p.fd);
     s = must_share(conn, params_of("frames=50 gop=5 hang=12"));
     struct pelton_frame f;
