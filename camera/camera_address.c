@@ -10,9 +10,11 @@
 #include <string.h>
 
 static const struct {
-    const char *scheme;
+    const char *name, *scheme;
     enum camera_kind kind;
-} schemes[] = {{"sim://", CAMERA_SIM}, {"v4l2://", CAMERA_V4L2}, {"bayer://", CAMERA_BAYER}};
+} schemes[] = {{"sim", "sim://", CAMERA_SIM},
+               {"v4l2", "v4l2://", CAMERA_V4L2},
+               {"bayer", "bayer://", CAMERA_BAYER}};
 
 static const char *rest_of_address(const char *uri, enum camera_kind *kind)
 {
@@ -22,6 +24,11 @@ static const char *rest_of_address(const char *uri, enum camera_kind *kind)
             return uri + strlen(schemes[i].scheme);
         }
     return NULL;
+}
+
+const char *camera_scheme(unsigned index)
+{
+    return index < sizeof(schemes) / sizeof(*schemes) ? schemes[index].name : NULL;
 }
 
 bool camera_address(const char *uri)

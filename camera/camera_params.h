@@ -112,6 +112,8 @@ struct camera_params {
 
 /* Whether an address names a camera at all. */
 bool camera_address(const char *uri);
+/* The schemes of cameras without "://", one at a time, NULL at the end. */
+const char *camera_scheme(unsigned index);
 /* 0, or -1 with one line that names the key and its value. */
 int camera_params_parse(const char *uri, struct camera_params *out, char why[CAMERA_WHY]);
 /* One key; value as in an address, unescaped. 0, or -1 with the line. */

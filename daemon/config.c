@@ -6,22 +6,69 @@
  */
 #include "daemon/config_reader.h"
 
+#include "daemon/config_secret.h"
+
 #include <errno.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-static int source_setting(struct config_reader *r, const char *value, const yaml_mark_t *at)
+int config_refuse(const struct config_reader *r, const yaml_mark_t *at, const char *format, ...)
+{
+    va_list args;
+    int n = snprintf(r->why, CONFIG_WHY, "%.80s:%zu:%zu: ", r->path, at->line + 1, at->column + 1);
+    va_start(args, format);
+    vsnprintf(r->why + n, CONFIG_WHY - (size_t)n, format, args);
+    va_end(args);
+    return -1;
+}
+
+/* ---- sources ---- */
+
+static int source_value(struct config_reader *r, const char *value, const yaml_mark_t *at)
 {
     const char *name = r->key + strlen("sources."), *dot = strchr(name, '.');
     if (!dot)
         return config_refuse(r, at, "%.100s: expected {uri: ...}", r->key);
-    if (r->n_settings == CONFIG_MAX_SETTINGS || strlen(value) >= sizeof(r->settings->value))
-        return config_refuse(r, at, "%.100s: too many settings, or too long", r->key);
+    for (unsigned i = 0; i < r->n_settings; i++)
+        if (!strcmp(r->settings[i].key, dot + 1))
+            return config_refuse(r, at, "%.100s: set twice", r->key);
+    if (r->n_settings == CONFIG_MAX_SETTINGS)
+        return config_refuse(r, at, "%.100s: too many keys", r->key);
     struct config_setting *s = &r->settings[r->n_settings++];
     snprintf(s->key, sizeof(s->key), "%s", dot + 1);
     snprintf(s->value, sizeof(s->value), "%s", value);
     s->at = *at;
+    return 0;
+}
+
+/* The place of a key; `else_at` where the file does not have it. */
+static const yaml_mark_t *place_of(const struct config_reader *r, const char *key,
+                                   const yaml_mark_t *else_at)
+{
+    for (unsigned i = 0; key && i < r->n_settings; i++)
+        if (!strcmp(r->settings[i].key, key))
+            return &r->settings[i].at;
+    return else_at;
+}
+
+/* The source's mapping is closed: its keys become fields. */
+static int source_finish(struct config_reader *r, const char *name, const yaml_mark_t *at)
+{
+    char why[CONFIG_WHY] = "";
+    const char *slash = strrchr(r->path, '/'), *key = NULL;
+    char folder[CONFIG_VALUE];
+    snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash + 1 - r->path) : 0, r->path);
+    struct configured_source *s = config_source_add(&r->sources, &r->n_sources, name, why);
+    if (!s)
+        return config_refuse(r, at, "%s", why);
+    for (unsigned i = 0; i < r->n_settings; i++)
+        if (source_set(s, folder, r->settings[i].key, r->settings[i].value, why) < 0)
+            return config_refuse(r, &r->settings[i].at, "%s", why);
+    if (source_check(s, &key, why) < 0)
+        return config_refuse(r, place_of(r, key, at), "%s", why);
+    r->n_settings = 0;
     return 0;
 }
 
@@ -37,7 +84,7 @@ static int scalar_value(struct config_reader *r, const char *value, const yaml_m
                    : config_refuse(r, at, "version %.20s: this program reads version 1", value);
     }
     if (!strncmp(r->key, "sources.", 8))
-        return source_setting(r, value, at);
+        return source_value(r, value, at);
     return r->value(r->ctx, r->key, value, why) < 0 ? config_refuse(r, at, "%s", why) : 0;
 }
 
@@ -46,7 +93,7 @@ static int mapping_open(struct config_reader *r, const yaml_mark_t *at)
     if (r->depth == CONFIG_DEPTH)
         return config_refuse(r, at, "nested too deeply");
     r->depth++;
-    r->wants_key = true;
+    r->wants_key = r->empty = true;
     return 0;
 }
 
@@ -57,9 +104,13 @@ static void key_shorten(struct config_reader *r)
 
 static int mapping_close(struct config_reader *r, const yaml_mark_t *at)
 {
-    if (r->depth == 3 && !strncmp(r->key, "sources.", 8) &&
-        config_source_finish(r, r->key + strlen("sources."), at) < 0)
-        return -1;
+    if (r->depth == 3 && !strncmp(r->key, "sources.", 8)) {
+        if (source_finish(r, r->key + strlen("sources."), at) < 0)
+            return -1;
+    } else if (r->empty && r->key[0] && strcmp(r->key, "sources") != 0) {
+        return config_refuse(r, at, "%.100s: nothing is in it", r->key);
+    }
+    r->empty = false;
     r->depth--;
     key_shorten(r);
     r->wants_key = true;
@@ -73,7 +124,7 @@ static int key_open(struct config_reader *r, const char *text, const yaml_mark_t
         return config_refuse(r, at, "a key is empty or too long");
     r->length[r->depth - 1] = n;
     snprintf(r->key + n, sizeof(r->key) - n, "%s%s", n ? "." : "", text);
-    r->wants_key = false;
+    r->wants_key = r->empty = false;
     return 0;
 }
 
@@ -127,6 +178,17 @@ static int list_close(struct config_reader *r, const yaml_mark_t *at)
     return 0;
 }
 
+/* A key, or a value with its variables replaced. */
+static int scalar_event(struct config_reader *r, const char *text, const yaml_mark_t *at)
+{
+    char value[CONFIG_VALUE], why[CONFIG_WHY];
+    if (r->wants_key)
+        return key_open(r, text, at);
+    if (environment_expand(text, value, sizeof(value), why) < 0)
+        return config_refuse(r, at, "%.100s: %.150s", r->key, why);
+    return r->lists ? list_item(r, value, at) : key_close(r, value, at);
+}
+
 static int config_event(struct config_reader *r, const yaml_event_t *e)
 {
     const char *text = e->type == YAML_SCALAR_EVENT ? (const char *)e->data.scalar.value : "";
@@ -144,9 +206,7 @@ static int config_event(struct config_reader *r, const yaml_event_t *e)
             return text[0] ? config_refuse(r, &e->start_mark, "expected keys with values") : 0;
         if (strlen(text) != e->data.scalar.length)
             return config_refuse(r, &e->start_mark, "a zero byte");
-        if (r->wants_key)
-            return key_open(r, text, &e->start_mark);
-        return r->lists ? list_item(r, text, &e->start_mark) : key_close(r, text, &e->start_mark);
+        return scalar_event(r, text, &e->start_mark);
     case YAML_SEQUENCE_START_EVENT:
         return list_open(r, &e->start_mark);
     case YAML_SEQUENCE_END_EVENT:

@@ -4,7 +4,8 @@
  * `sources`. Each source has a name and a uri. A camera also has the settings of
  * camera/camera_params.h, with nested keys or dotted ones; a list is a value with commas. A network
  * source also has user and password, or password_file: a path, or the name of one of systemd's
- * credentials. Any source may have `blur: [[x, y, width, height], ...]`.
+ * credentials. Any source may have `blur: [[x, y, width, height], ...]`. ${NAME} in a value stands
+ * for a variable of the environment, $$ for $.
  */
 #ifndef PELTON_CONFIG_H
 #define PELTON_CONFIG_H

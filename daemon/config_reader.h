@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Inside the reader of the configuration file: config.c turns YAML into keys with values,
- * config_source.c turns the settings of one source into its address.
+ * Inside the reader of the configuration file.
  */
 #ifndef PELTON_CONFIG_READER_H
 #define PELTON_CONFIG_READER_H
@@ -14,7 +13,7 @@
 enum { CONFIG_DEPTH = 8, CONFIG_KEY = 160, CONFIG_MAX_SETTINGS = 64 };
 
 struct config_setting {
-    char key[CONFIG_KEY], value[512];
+    char key[CONFIG_KEY], value[CONFIG_VALUE];
     yaml_mark_t at;
 };
 
@@ -28,10 +27,10 @@ struct config_reader {
     char key[CONFIG_KEY];        /* dotted, of the mapping or scalar to come */
     size_t length[CONFIG_DEPTH]; /* of key, outside each open mapping */
     unsigned depth;
-    bool wants_key;
-    unsigned lists; /* open ones; their scalars are collected, commas between */
-    char list[512];
-    /* of the source that is being read; the first is its uri, where it has one */
+    bool wants_key, empty; /* empty: the innermost mapping, so far */
+    unsigned lists;        /* open ones; their scalars are collected, commas between */
+    char list[CONFIG_VALUE];
+    /* of the source that is being read */
     struct config_setting *settings;
     unsigned n_settings;
     bool version;
@@ -40,7 +39,5 @@ struct config_reader {
 /* Writes "FILE:LINE:COLUMN: reason"; -1. */
 int config_refuse(const struct config_reader *r, const yaml_mark_t *at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* Adds a source to r->sources, from the settings that were read. 0, or -1 with the reason. */
-int config_source_finish(struct config_reader *r, const char *name, const yaml_mark_t *at);
 
 #endif

@@ -6,6 +6,8 @@
 #include "daemon/broker/broker_main.h"
 #include "daemon/log.h"
 #include "daemon/settings.h"
+#include "daemon/settings_environment.h"
+#include "daemon/settings_list.h"
 #include "daemon/worker/worker_main.h"
 
 #include <fcntl.h>
@@ -42,6 +44,14 @@ int main(int argc, char **argv)
         puts("peltond " PELTON_VERSION);
         return 0;
     }
+    if (settings.process.list) {
+        settings_list(stdout);
+        return 0;
+    }
+    log_init(settings.process.worker_fd >= 0 ? "peltond worker" : "peltond",
+             settings.process.log_level);
+    if (settings.process.worker_fd < 0)
+        environment_check();
     if (settings.process.check || settings.process.print) {
         if (settings.process.print)
             settings_print(&settings, stdout);
@@ -50,8 +60,6 @@ int main(int argc, char **argv)
         settings_free(&settings);
         return 0;
     }
-    log_init(settings.process.worker_fd >= 0 ? "peltond worker" : "peltond",
-             settings.process.log_level);
     int rc = settings.process.worker_fd >= 0 ? worker_process(&settings) : broker_run(&settings);
     settings_free(&settings);
     return rc;

@@ -8,9 +8,10 @@
 #include "daemon/config.h"
 #include "daemon/config_source.h"
 #include "daemon/log.h"
+#include "daemon/settings_environment.h"
 #include "daemon/settings_keys.h"
+#include "daemon/suggest.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
@@ -49,6 +50,7 @@ enum {
     OPT_PARENT,
     OPT_CHECK,
     OPT_PRINT,
+    OPT_LIST,
     OPT_LOG,
     OPT_VERSION
 };
@@ -64,18 +66,23 @@ static const struct option long_options[] = {
     {"loglevel", required_argument, NULL, OPT_LOG},
     {"version", no_argument, NULL, OPT_VERSION},
     {"print-config", no_argument, NULL, OPT_PRINT},
+    {"list-keys", no_argument, NULL, OPT_LIST},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
 
-static int value_add(const char *text, struct settings *s, char error[256])
+/* from: where it stands, for the error. */
+static int value_add(const char *text, const char *from, struct settings *s, char error[256])
 {
+    char why[200];
     if (s->text.n_values == SETTINGS_MAX_VALUES + (s->process.worker_fd >= 0)) {
         snprintf(error, 256, "more than %d -c values", SETTINGS_MAX_VALUES);
         return -1;
     }
-    if (settings_key_set(text, s, error) < 0)
+    if (settings_key_set(text, s, why) < 0) {
+        snprintf(error, 256, "%s%s", from, why);
         return -1;
+    }
     s->text.values[s->text.n_values++] = text;
     return 0;
 }
@@ -108,18 +115,6 @@ static int listen_value(struct settings *s, const char *key, const char *text, c
     return 0;
 }
 
-/* PELTON_CONFIG_THREADS is for the key threads, PELTON_CONFIG_DEBUG_BATCH for debug.batch. NULL:
- * not set. */
-static const char *environment(const char *key)
-{
-    char name[64] = "PELTON_CONFIG_";
-    size_t n = strlen(name);
-    for (; *key && n + 1 < sizeof(name); key++)
-        name[n++] = *key == '.' ? '_' : (char)toupper((unsigned char)*key);
-    name[n] = 0;
-    return getenv(name);
-}
-
 static int text_keep(struct settings *s, char *text, char error[256])
 {
     if (!text || s->text.n_owned == SETTINGS_MAX_VALUES) {
@@ -138,26 +133,28 @@ static int file_value(void *ctx, const char *key, const char *value, char error[
     struct settings *s = ctx;
     bool of_socket = strncmp(key, listen_prefix, strlen(listen_prefix)) == 0;
     char *text = of_socket ? strdup(value) : NULL;
-    if (!of_socket && environment(key))
+    if (!of_socket && environment_value(key))
         return 0;
     if (!of_socket && asprintf(&text, "%s=%s", key, value) < 0)
         text = NULL;
     if (text_keep(s, text, error) < 0)
         return -1;
     return of_socket ? listen_value(s, key + strlen(listen_prefix), text, error)
-                     : value_add(text, s, error);
+                     : value_add(text, "", s, error);
 }
 
 static int environment_values(struct settings *s, char error[256])
 {
     for (size_t i = 0; i < settings_key_count(); i++) {
-        const char *name = settings_key_name(i), *value = environment(name);
-        char *text = NULL;
+        const char *name = settings_key_name(i), *value = environment_value(name);
+        char *text = NULL, from[ENVIRONMENT_NAME + 2];
         if (!value)
             continue;
         if (asprintf(&text, "%s=%s", name, value) < 0)
             text = NULL;
-        if (text_keep(s, text, error) < 0 || value_add(text, s, error) < 0)
+        environment_name(name, from);
+        strcat(from, ": ");
+        if (text_keep(s, text, error) < 0 || value_add(text, from, s, error) < 0)
             return -1;
     }
     return 0;
@@ -181,7 +178,7 @@ static int command_value(const char *text, struct settings *s, char error[256])
         snprintf(key, sizeof(key), "%.*s", (int)(equal - name), name);
         return listen_value(s, key, equal + 1, error);
     }
-    return value_add(text, s, error);
+    return value_add(text, "-c ", s, error);
 }
 
 static int parse_option(int option, struct settings *s, char error[256])
@@ -205,6 +202,9 @@ static int parse_option(int option, struct settings *s, char error[256])
     case OPT_PRINT:
         s->process.print = true;
         return 0;
+    case OPT_LIST:
+        s->process.list = true;
+        return 0;
     case OPT_VERSION:
         s->process.version = true;
         return 0;
@@ -225,9 +225,33 @@ static int parse_option(int option, struct settings *s, char error[256])
             return config_read(optarg, file_value, s, &s->sources, &s->n_sources, error);
         return command_value(optarg, s, error);
     default:
-        snprintf(error, 256, "unknown option, or one without its value; see --help");
         return -1;
     }
+}
+
+/* What getopt_long did not accept: ':' without its value, '?' for the rest. */
+static int option_refuse(int option, char **argv, char error[256])
+{
+    char word[64], also[96];
+    const char *text = argv[optind - 1];
+    struct suggestion near = {.word = word};
+    snprintf(word, sizeof(word), "%.*s", (int)strcspn(text, "="), text);
+    if (option == ':') {
+        snprintf(error, 256, "%s: needs a value; see --help", word);
+    } else if (optopt >= OPT_SOCKET) {
+        snprintf(error, 256, "%s: takes no value; see --help", word);
+    } else if (optopt) {
+        snprintf(error, 256, "-%c: no such option; see --help", optopt);
+    } else {
+        char names[32][32];
+        for (unsigned i = 0; long_options[i].name && i < 32; i++) {
+            snprintf(names[i], sizeof(names[i]), "--%s", long_options[i].name);
+            suggest_offer(&near, names[i]);
+        }
+        snprintf(error, 256, "%s: no such option%s; see --help", word,
+                 suggest_text(&near, also, sizeof(also)));
+    }
+    return -1;
 }
 
 static int parse_all(int argc, char **argv, struct settings *s, char error[256])
@@ -237,8 +261,9 @@ static int parse_all(int argc, char **argv, struct settings *s, char error[256])
     optind = 0; /* from the start, also a second time */
     if (environment_values(s, error) < 0)
         return -1;
-    while ((option = getopt_long(argc, argv, "hc:", long_options, NULL)) != -1)
-        if (parse_option(option, s, error) < 0)
+    while ((option = getopt_long(argc, argv, ":hc:", long_options, NULL)) != -1)
+        if (option == '?' || option == ':' ? option_refuse(option, argv, error) < 0
+                                           : parse_option(option, s, error) < 0)
             return -1;
     for (unsigned i = 0; i < s->text.n_overrides; i++)
         if (config_override(s->text.overrides[i], &s->sources, &s->n_sources, error) < 0)
@@ -295,23 +320,18 @@ void settings_usage(FILE *to)
         "  --private-fd N     serve only the connection on descriptor N, and end with it\n"
         "  -c FILE            configuration file (YAML): the keys below, sources, and\n            "
         "         listen: {unix: {path, mode, group}}\n"
-        "  -c sources.NAME.KEY=VALUE\n                     a setting of a camera of the file, or "
-        "the uri of a new source\n"
+        "  -c sources.NAME.KEY=VALUE\n                     a key of a source of the file, or the "
+        "uri "
+        "of a new source\n"
         "  --check            check arguments and configuration, and end\n"
         "  --print-config     print the resulting configuration, and end\n"
+        "  --list-keys        print all keys with kind, preset, range and meaning (columns with "
+        "tabs), and end\n"
         "  --log-level LEVEL  quiet, error, warning, notice, info, debug\n\n"
         "Keys of -c, of the file, and of the environment. PELTON_CONFIG_THREADS=4 overrides the "
         "file;\n-c overrides both:\n",
         to);
     settings_keys_usage(to);
-}
-
-static void print_blur(const struct configured_source *s, FILE *to)
-{
-    for (uint32_t i = 0; i < s->n_blur; i++)
-        fprintf(to, "%s[%u, %u, %u, %u]", i ? ", " : ", blur: [", s->blur[i].x, s->blur[i].y,
-                s->blur[i].width, s->blur[i].height);
-    fputs(s->n_blur ? "]" : "", to);
 }
 
 void settings_print(const struct settings *s, FILE *to)
@@ -326,13 +346,8 @@ void settings_print(const struct settings *s, FILE *to)
     settings_keys_print(s, to);
     if (s->n_sources)
         fputs("sources:\n", to);
-    for (unsigned i = 0; i < s->n_sources; i++) {
-        char uri[4096];
-        config_redact(s->sources[i].uri, uri, sizeof(uri));
-        fprintf(to, "  %s: {uri: \"%s\"", s->sources[i].name, uri);
-        print_blur(&s->sources[i], to);
-        fputs("}\n", to);
-    }
+    for (unsigned i = 0; i < s->n_sources; i++)
+        source_print(&s->sources[i], to);
 }
 
 void settings_free(struct settings *s)

@@ -20,7 +20,7 @@ struct settings_process {
     int parent;     /* for the worker: pid of the broker */
     int log_level;
     const char *log_name; /* as typed */
-    bool check, print, help, version;
+    bool check, print, list, help, version;
 };
 
 struct settings_listen {

@@ -4,6 +4,8 @@
  */
 #include "daemon/settings_keys.h"
 
+#include "daemon/suggest.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,17 +137,36 @@ static const struct settings_key *key_find(const char *name, size_t length)
     return NULL;
 }
 
-int settings_key_set(const char *arg, struct settings *s, char error[256])
+/* Of a dotted key its first word may be the wrong one. */
+static const char *key_hint(const char *key, char out[96])
+{
+    static const char *const groups[] = {"sources", "listen", "debug", "version"};
+    char head[32];
+    struct suggestion near = {.word = key};
+    for (size_t i = 0; i < KEYS; i++)
+        suggest_offer(&near, keys[i].name);
+    if (!near.best) {
+        snprintf(head, sizeof(head), "%.*s", (int)strcspn(key, "."), key);
+        near.word = head;
+        for (size_t i = 0; i < sizeof(groups) / sizeof(*groups); i++)
+            suggest_offer(&near, groups[i]);
+    }
+    return suggest_text(&near, out, 96);
+}
+
+int settings_key_set(const char *arg, struct settings *s, char error[KEY_WHY])
 {
     const char *equal = strchr(arg, '=');
     uint64_t number;
     if (!equal) {
-        snprintf(error, 256, "-c %.100s: expected key=value", arg);
+        snprintf(error, KEY_WHY, "%.80s: expected key=value", arg);
         return -1;
     }
     const struct settings_key *k = key_find(arg, (size_t)(equal - arg));
     if (!k) {
-        snprintf(error, 256, "-c %.100s: no such key", arg);
+        char key[64], also[96];
+        snprintf(key, sizeof(key), "%.*s", (int)(equal - arg), arg);
+        snprintf(error, KEY_WHY, "%.80s: no such key%s", arg, key_hint(key, also));
         return -1;
     }
     if (k->kind == KIND_TEXT) {
@@ -154,10 +175,10 @@ int settings_key_set(const char *arg, struct settings *s, char error[256])
                                        : parse_number(k, equal + 1, &number)) {
         key_store(k, s, number);
     } else if (k->kind == KIND_ENTROPY) {
-        snprintf(error, 256, "-c %.100s: expected auto, cpu, gpu or both", arg);
+        snprintf(error, KEY_WHY, "%.80s: expected auto, cpu, gpu or both", arg);
         return -1;
     } else {
-        snprintf(error, 256, "-c %.100s: expected a number from %llu to %llu", arg,
+        snprintf(error, KEY_WHY, "%.80s: expected a number from %llu to %llu", arg,
                  (unsigned long long)k->min, (unsigned long long)k->max);
         return -1;
     }
@@ -182,6 +203,24 @@ void settings_keys_usage(FILE *to)
         if (keys[i].kind == KIND_NUMBER)
             fprintf(to, " (%llu)", (unsigned long long)keys[i].preset);
         fputc('\n', to);
+    }
+}
+
+void settings_keys_list(FILE *to)
+{
+    static const char *const kinds[] = {"text", "number", "bool", "word"};
+    for (size_t i = 0; i < KEYS; i++) {
+        const struct settings_key *k = &keys[i];
+        fprintf(to, "%s\t%s\t", k->name, kinds[k->kind]);
+        if (k->kind == KIND_NUMBER)
+            fprintf(to, "%llu\t%llu to %llu", (unsigned long long)k->preset,
+                    (unsigned long long)k->min, (unsigned long long)k->max);
+        else
+            fprintf(to, "%s\t",
+                    k->kind == KIND_BOOL      ? k->preset ? "true" : "false"
+                    : k->kind == KIND_ENTROPY ? entropy_words[k->preset]
+                                              : "");
+        fprintf(to, "\t%s\n", k->help);
     }
 }
 

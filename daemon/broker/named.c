@@ -12,7 +12,6 @@
 
 #include "daemon/broker/client_link.h"
 #include "daemon/monotonic.h"
-#include "daemon/config_source.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,16 +21,11 @@ enum { LISTED = 128 /* what a message holds */, LISTED_TEXT = 160 };
 struct named_source *named_create(struct broker *b, const struct configured_source *from)
 {
     struct named_source *n = calloc(1, sizeof(*n));
-    char *uri = n ? strdup(from->uri) : NULL;
-    if (!uri) {
+    if (!n || !source_copy(from, &n->config)) {
         free(n);
         return NULL;
     }
     n->broker = b;
-    wire_copy(n->name, sizeof(n->name), from->name);
-    n->uri = uri;
-    n->n_blur = from->n_blur;
-    memcpy(n->blur, from->blur, sizeof(n->blur));
     n->state = PELTON__SOURCE_STATE__STATE__CLOSED;
     n->since_ns = monotonic_ns();
     pelton__rational__init(&n->frame_rate);
@@ -41,7 +35,7 @@ struct named_source *named_create(struct broker *b, const struct configured_sour
 void named_free(struct named_source *n)
 {
     if (n) {
-        free(n->uri);
+        source_clear(&n->config);
         free(n);
     }
 }
@@ -70,7 +64,7 @@ void named_end(struct broker *b)
 struct named_source *named_find(const struct broker *b, const char *name)
 {
     struct named_source *n = b->named;
-    while (n && strcmp(n->name, name) != 0)
+    while (n && strcmp(n->config.name, name) != 0)
         n = n->next;
     return n;
 }
@@ -86,10 +80,10 @@ struct source_message {
 static void source_describe(const struct named_source *n, size_t text, struct source_message *out)
 {
     pelton__source__init(&out->msg);
-    config_redact(n->uri, out->uri, text < sizeof(out->uri) ? text : sizeof(out->uri));
+    config_redact(n->config.address, out->uri, text < sizeof(out->uri) ? text : sizeof(out->uri));
     wire_copy(out->cause, text < sizeof(out->cause) ? text : sizeof(out->cause), n->cause);
     out->frame_rate = n->frame_rate;
-    out->msg.name = (char *)n->name;
+    out->msg.name = (char *)n->config.name;
     out->msg.uri = out->uri;
     out->msg.readers = n->readers;
     out->msg.state = n->state;

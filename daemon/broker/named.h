@@ -6,14 +6,12 @@
 #define PELTON_NAMED_H
 
 #include "daemon/broker/stream_state.h"
-
-struct configured_source;
+#include "daemon/config_source.h"
 
 struct named_source {
     struct named_source *next;
     struct broker *broker;
-    char name[64];
-    char *uri; /* with credentials */
+    struct configured_source config;
     uint32_t readers;
     Pelton__SourceState__State state;
     char cause[256];
@@ -21,8 +19,6 @@ struct named_source {
     uint32_t width, height;
     Pelton__Rational frame_rate;
     int64_t since_ns; /* of the present state */
-    uint32_t n_blur;
-    struct pelton_rect blur[PELTON_MAX_BLURS]; /* hidden from every reader */
 };
 
 /* Not in the list yet. NULL: out of memory. */

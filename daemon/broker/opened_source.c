@@ -15,6 +15,7 @@
 #include "camera/camera_params.h"
 #include "daemon/broker/client.h"
 #include "daemon/broker/named.h"
+#include "daemon/source_scheme.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -121,42 +122,19 @@ static void admit_private_uri(struct broker_stream *s)
     s->source.resumable = camera_address(path) || (stat(path, &st) == 0 && S_ISREG(st.st_mode));
 }
 
-/* Network sources, which may come back. */
-static bool is_network(const char *uri)
-{
-    static const char *const schemes[] = {"rtsp://", "rtsps://", "rtmp://", "rtmps://", "srt://",
-                                          "udp://",  "rtp://",   "tcp://",  "tls://"};
-    for (size_t i = 0; i < sizeof(schemes) / sizeof(*schemes); i++)
-        if (strncmp(uri, schemes[i], strlen(schemes[i])) == 0)
-            return true;
-    return false;
-}
-
 /* Whether it can be opened again, by its address. */
 static void source_set_resumable(struct broker_stream *s)
 {
     admit_private_uri(s);
-    s->source.live = is_network(s->source.open->uri);
+    s->source.live = source_is_network(s->source.open->uri);
     s->source.resumable |= s->source.live;
-}
-
-/* The address of a named source with "wait=yes" for devices, so that an absent one is waited for.
- * NULL: out of memory. */
-static char *named_uri(const char *uri)
-{
-    char address[CAMERA_ADDRESS];
-    if (strncmp(uri, "v4l2://", 7) != 0 || strstr(uri, "wait=") || strlen(uri) >= sizeof(address))
-        return strdup(uri);
-    wire_copy(address, sizeof(address), uri);
-    camera_address_append(address, "wait", "yes"); /* an address that is full stays as it is */
-    return strdup(address);
 }
 
 /* Rectangles that the configuration hides are added to those that the client asks for. */
 static int admit_blur(struct broker_stream *s, const struct named_source *source,
                       struct pelton_failure *failure)
 {
-    size_t n = s->source.open->n_blur, more = 4 * (size_t)source->n_blur;
+    size_t n = s->source.open->n_blur, more = 4 * (size_t)source->config.n_blur;
     if (!more)
         return PELTON_OK;
     if (n + more > 4 * PELTON_MAX_BLURS) {
@@ -168,7 +146,7 @@ static int admit_blur(struct broker_stream *s, const struct named_source *source
     uint32_t *grown = realloc(s->source.open->blur, (n + more) * sizeof(*grown));
     if (!grown)
         return source_refuse(failure, PELTON_ERR_NOMEM, stream_name(s), "out of memory", "");
-    memcpy(grown + n, source->blur, more * sizeof(*grown));
+    memcpy(grown + n, source->config.blur, more * sizeof(*grown));
     s->source.open->blur = grown;
     s->source.open->n_blur = n + more;
     return PELTON_OK;
@@ -183,18 +161,20 @@ static int admit_named(struct broker_stream *s, struct pelton_failure *failure)
         return source_refuse(failure, PELTON_ERR_INPUT, name, "no source of this name",
                              "pelton sources lists them");
     }
-    char *uri = named_uri(n->uri), *called = s->source.open->name[0] ? NULL : strdup(n->name);
+    char *uri = strdup(n->config.address),
+         *called = s->source.open->name[0] ? NULL : strdup(n->config.name);
     if (!uri || (!called && !s->source.open->name[0])) {
         free(uri);
         free(called);
-        return source_refuse(failure, PELTON_ERR_NOMEM, n->name, "out of memory", "");
+        return source_refuse(failure, PELTON_ERR_NOMEM, n->config.name, "out of memory", "");
     }
     free(s->source.open->uri); /* protobuf-c's strings are malloc's */
     s->source.open->uri = uri;
-    /* messages name the stream, so its name must not be an address that may hold a password. The
+    /* messages name the stream, so its name is never the address. The
      * empty string of protobuf-c is not malloc's and is not freed */
     if (called)
         s->source.open->name = called;
+    s->source.origin = n;
     source_set_resumable(s);
     int rc = admit_blur(s, n, failure);
     if (rc == PELTON_OK && !s->probe)
@@ -205,7 +185,7 @@ static int admit_named(struct broker_stream *s, struct pelton_failure *failure)
 int source_move(struct broker_stream *s, const struct named_source *n)
 {
     struct pelton_failure failure;
-    char *uri = named_uri(n->uri);
+    char *uri = strdup(n->config.address);
     if (!uri)
         return PELTON_ERR_NOMEM;
     free(s->source.open->uri);
@@ -231,7 +211,7 @@ static int admit_address(struct broker_stream *s, struct pelton_failure *failure
 {
     int rc = PELTON_OK;
     for (const struct named_source *n = s->broker->named; n && rc == PELTON_OK; n = n->next)
-        if (same_address(n->uri, s->source.open->uri))
+        if (same_address(n->config.address, s->source.open->uri))
             rc = admit_blur(s, n, failure);
     return rc;
 }

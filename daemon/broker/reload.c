@@ -17,7 +17,6 @@
 #include "daemon/broker/stream_delivery.h"
 #include "daemon/broker/stream_messages.h"
 
-#include "daemon/config_source.h"
 #include "daemon/log.h"
 
 #include <stdio.h>
@@ -50,7 +49,7 @@ static struct named_source *sources_create(struct broker *b,
 
 static struct named_source **sources_find(struct named_source **list, const char *name)
 {
-    while (*list && strcmp((*list)->name, name) != 0)
+    while (*list && strcmp((*list)->config.name, name) != 0)
         list = &(*list)->next;
     return list;
 }
@@ -61,8 +60,10 @@ static void end_readers(struct broker *b, struct named_source *n)
         if (s->source.named == n) {
             stream_withdraw(s);
             stream_fail(s, PELTON_ERR_NOT_FOUND, "pelton sources lists what there is",
-                        "%s: the configuration names this source no more", n->name);
+                        "%s: the configuration names this source no more", n->config.name);
         }
+        if (s->source.origin == n)
+            s->source.origin = NULL;
     }
 }
 
@@ -72,7 +73,7 @@ static void move_reader(struct broker_stream *s, const struct named_source *n)
     stream_withdraw(s);
     int rc = source_move(s, n);
     if (rc < 0) {
-        stream_fail(s, rc, "", "%s: the source cannot be opened as it is now", n->name);
+        stream_fail(s, rc, "", "%s: the source cannot be opened as it is now", n->config.name);
         return;
     }
     stream_enter(s, STREAM_QUEUED);
@@ -93,25 +94,17 @@ static void move_readers(struct broker *b, struct named_source *n)
             move_reader(s, n);
 }
 
-static bool source_is_same(const struct named_source *a, const struct named_source *b)
-{
-    return strcmp(a->uri, b->uri) == 0 && a->n_blur == b->n_blur &&
-           memcmp(a->blur, b->blur, a->n_blur * sizeof(a->blur[0])) == 0;
-}
-
 /* A source that was there before gets address and rectangles of `made`. */
 static void source_update(struct broker *b, struct named_source *n, struct named_source *made,
                           struct pelton_reloaded *out)
 {
-    if (source_is_same(n, made)) {
+    if (source_same(&n->config, &made->config)) {
         out->kept++;
         return;
     }
-    char *before = n->uri;
-    n->uri = made->uri;
-    made->uri = before;
-    n->n_blur = made->n_blur;
-    memcpy(n->blur, made->blur, sizeof(n->blur));
+    struct configured_source before = n->config;
+    n->config = made->config;
+    made->config = before;
     out->changed++;
     move_readers(b, n);
     named_tell(n, false);
@@ -122,7 +115,7 @@ static void sources_replace(struct broker *b, struct named_source *made,
 {
     struct named_source *old = b->named, *list = NULL, **tail = &list;
     while (made) {
-        struct named_source *fresh = made, **at = sources_find(&old, fresh->name);
+        struct named_source *fresh = made, **at = sources_find(&old, fresh->config.name);
         made = fresh->next;
         fresh->next = NULL;
         if (*at) {

@@ -46,7 +46,7 @@ static void status_describe(const struct broker_stream *s, struct status_entry *
     config_redact(stream_name(s), out->name, sizeof(out->name));
     m->id = s->id;
     m->name = out->name;
-    m->source = s->source.named ? s->source.named->name : "";
+    m->source = s->source.named ? s->source.named->config.name : "";
     m->client = s->client->name;
     m->pid = (int32_t)s->client->pid;
     m->uid = s->client->uid;

@@ -13,6 +13,7 @@
 #include "daemon/broker/ask.h"
 #include "daemon/broker/broker_stream.h"
 #include "daemon/broker/devices.h"
+#include "daemon/broker/open_fields.h"
 #include "daemon/broker/opened_source.h"
 #include "daemon/broker/stream_delivery.h"
 #include "daemon/broker/worker_link.h"
@@ -91,6 +92,7 @@ static void stream_to_worker(struct broker_stream *s, uint64_t now_ms)
     struct stream_delivery *d = &s->delivery;
     char *uri = o->uri, *name = o->name;
     uint32_t depth = o->depth;
+    struct open_fields fields;
     bool owned;
     int fd = source_descriptor(s, &owned);
     s->wid = ++s->broker->last_wid;
@@ -100,7 +102,9 @@ static void stream_to_worker(struct broker_stream *s, uint64_t now_ms)
     o->name = (char *)stream_name(s);
     o->depth = delivery_pool_depth(s);
     o->uri = s->source.has_fd ? "" : uri; /* a path that was opened here goes as its descriptor */
+    open_fields_attach(s, &fields);
     worker_send(s->worker, s->probe ? WIRE_PROBE : WIRE_OPEN, 0, s->wid, s->source.body, fd);
+    open_fields_detach(s, &fields);
     o->uri = uri;
     o->name = name;
     o->depth = depth;

@@ -8,6 +8,7 @@
 
 #include "daemon/log.h"
 #include "daemon/worker/camera/v4l2.h"
+#include "daemon/worker/open_address.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,6 +57,10 @@ static int stream_start(struct worker_stream *ws, const Pelton__Open *m, int fd,
     struct pelton_open_params p;
     struct wire_stretch stretch;
     int rc = wire_open_to(m, &p, &stretch);
+    char *address = rc == 0 && p.uri ? open_address(m) : NULL;
+    if (rc == 0 && p.uri && !address)
+        rc = PELTON_ERR_USAGE;
+    p.uri = address;
     if (rc == 0)
         rc = worker_need_engine(w, failure);
     if (rc == 0 && camera_address(p.uri) && !v4l2_stream_wanted(p.uri)) {
@@ -68,6 +73,7 @@ static int stream_start(struct worker_stream *ws, const Pelton__Open *m, int fd,
         rc = session_open(w->engine, &p, stretch, m->resume_sequence, ws->probe, &worker_callbacks,
                           ws, &ws->session);
     }
+    free(address);
     if (rc < 0 && fd >= 0)
         close(fd); /* the session's only where it was opened */
     return rc;

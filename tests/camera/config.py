@@ -131,7 +131,7 @@ def reload(args, clip):
         fresh = Reader(args, daemon, "fresh")
         check(fresh.more(5), "reload: a new source can be read")
         for text, words in (("version: 1\nsources:\n  keep: {uri: \"sim:///x\", zoom: 1}\n",
-                             ":3:33: zoom: no setting of a camera"),
+                             ":3:33: zoom: no key of a source"),
                              ("version: 2\n", ":1:10: version 2"), ("sources: [", "reload.yaml:")):
             open(config, "w").write(text)
             out = pelton(args, daemon, "reload")
@@ -242,10 +242,12 @@ def passwords(args, clip):
     open(file, "w").write(secret + "\nnot this\n")
     uri = f"rtsp://127.0.0.1:{server.port}/live"
     write_config(config, {"door": f'uri: "{uri}", user: "{user}", password_file: door.key',
-                          "inline": f'uri: "{uri}", user: "{user}", password: "{secret}"'})
+                          "inline": f'uri: "{uri}", user: "{user}", password: "${{DOOR_PW}}"'})
+    os.environ["DOOR_PW"] = secret
     said = subprocess.run([args.bin + "/peltond", "-c", config, "--print-config"],
                           capture_output=True, text=True, timeout=args.timeout).stdout
-    check("rtsp://ad%20min:***@127.0.0.1" in said, f"passwords: {said.splitlines()[-1:]}")
+    check(f'user: "{user}", password_file: "door.key"}}' in said and 'password: "***"' in said,
+          f"passwords: {said.splitlines()[-2:]}")
     args.set = []
     credentials = args.folder + "/credentials"
     os.mkdir(credentials)
@@ -276,9 +278,10 @@ def passwords(args, clip):
     cases = {f'uri: "{uri}", user: a, password: b, password_file: door.key': "one of them",
              f'uri: "{uri}", user: a, password_file: nowhere':
              "password_file nowhere: No such file",
-             f'uri: "rtsp://a:b@host/", user: c': "names a user already",
+             f'uri: "rtsp://a:b@host/", user: c':
+             "holds a password; write user: and password_file:",
              f'uri: "{uri}", password: b': "needs a user",
-             f'uri: "sim://{clip}", user: a': "no setting of a camera"}
+             f'uri: "sim://{clip}", user: a': "no key of this kind of source"}
     for text, words in cases.items():
         write_config(config, {"door": text})
         out = subprocess.run([args.bin + "/peltond", "-c", config, "--check"], capture_output=True,
@@ -317,14 +320,25 @@ def service(args, clip):
     said_more = run("-c", config, "-c", "sources.cam.fps=12.5", "-c",
                     "sources.more.uri=sim:///x.mp4", "-c", "listen.unix.mode=0640",
                     "--print-config").stdout
-    check("fps=12.5" in said_more and "more: {uri: \"sim:///x.mp4\"}" in said_more
+    check("fps: \"12.5\"" in said_more and "more: {uri: \"sim:///x.mp4\"}" in said_more
           and "mode: 0640" in said_more, "service: settings of sources on the command line")
     for words, cause in (("sources.cam.fps=0", "fps=0: from 0.1 to 1000"),
                          ("sources.nobody.fps=1", "no source of this name"),
                          ("sources.cam=1", "expected sources.NAME.KEY=VALUE"),
-                         ("sources.cam.zoom=1", "no such camera setting")):
+                         ("sources.cam.zoom=1", "no key of a source")):
         out = run("-c", config, "-c", words, "--check")
         check(out.returncode == 2 and cause in out.stderr, f"service: {out.stderr.strip()!r}")
+    env["PELTON_CONFIG_SOURCES_CAM_FPS"] = env["PELTON_CONFIG_THRAEDS"] = "1"
+    said_more = run("-c", config, "--check")
+    check(said_more.returncode == 0 and "PELTON_CONFIG_SOURCES_CAM_FPS has no effect"
+          in said_more.stderr and "did you mean PELTON_CONFIG_THREADS?" in said_more.stderr,
+          f"service: {said_more.stderr!r}")
+    del env["PELTON_CONFIG_SOURCES_CAM_FPS"], env["PELTON_CONFIG_THRAEDS"]
+    lines = [l.split("\t") for l in run("--list-keys").stdout.splitlines()]
+    keys = [l[0] for l in lines]
+    check(all(len(l) == 5 and l[4] for l in lines) and len(set(keys)) == len(keys)
+          and {"threads", "listen.unix.mode", "sources.NAME.ae.target"} < set(keys),
+          f"service: --list-keys: {len(keys)} keys, {[l for l in lines if len(l) != 5]}")
     open(args.folder + "/again.yaml", "w").write(said)
     check(run("-c", args.folder + "/again.yaml", "--print-config").stdout == said,
           "service: what --print-config says is a configuration")

@@ -163,7 +163,7 @@ def no_daemon(w):
         check(failed(out, 8, "no daemon runs", "systemctl start peltond"),
               f"none: {words[0]}: {out.returncode} {out.stderr!r}")
     out = w.run("pelton", "stats")
-    check(failed(out, 8, SYSTEM, "systemctl start peltond"), f"none: stats: {out.stderr!r}")
+    check(failed(out, 8, SYSTEM, "start peltond"), f"none: stats: {out.stderr!r}")
     out = w.run("pelton", "info", "demo", "-c", "threads=1")
     check(failed(out, 2, "names no sources"), f"none: -c without sources: {out.stderr!r}")
     out = w.run("pelton", "sources", "-c", "sources.demo.uri=sim:///clip.mp4")

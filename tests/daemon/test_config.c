@@ -97,12 +97,18 @@ static void sources(void **state)
     assert_int_equal(r.rc, 0);
     assert_int_equal(r.n_sources, 2);
     assert_string_equal(r.sources[0].name, "door");
-    assert_string_equal(r.sources[0].uri, "rtsp://a%20b:p%3A%2F@host/live");
+    assert_int_equal(r.sources[0].kind, SOURCE_NETWORK);
+    assert_string_equal(r.sources[0].address, "rtsp://host/live");
+    assert_string_equal(r.sources[0].user, "a b");
+    assert_string_equal(r.sources[0].password, "p:/");
     assert_int_equal(r.sources[0].n_blur, 0);
     assert_string_equal(r.sources[1].name, "lab");
-    assert_non_null(strstr(r.sources[1].uri, "sim://clip"));
-    assert_non_null(strstr(r.sources[1].uri, "size=320x240"));
-    assert_non_null(strstr(r.sources[1].uri, "ae.flicker=50Hz"));
+    assert_int_equal(r.sources[1].kind, SOURCE_CAMERA);
+    assert_string_equal(r.sources[1].address, "sim://clip");
+    assert_int_equal(r.sources[1].n_settings, 2);
+    assert_string_equal(source_setting(&r.sources[1], "size"), "320x240");
+    assert_string_equal(source_setting(&r.sources[1], "ae.flicker"), "50Hz");
+    assert_null(source_setting(&r.sources[1], "fps"));
     assert_int_equal(r.sources[1].n_blur, 2);
     assert_int_equal(r.sources[1].blur[1].width, 7);
     reading_free(&r);
@@ -119,7 +125,9 @@ static void secrets(void **state)
     write_file(name, "first\nsecond\n");
     read_config(&r, text);
     assert_int_equal(r.rc, 0);
-    assert_string_equal(r.sources[0].uri, "rtsp://u:first@h/");
+    assert_string_equal(r.sources[0].address, "rtsp://h/");
+    assert_string_equal(r.sources[0].password, "first");
+    assert_string_equal(r.sources[0].password_file, "secret");
     reading_free(&r);
     write_file(name, "\nsecond\n");
     refused(text, "3:49", "its first line is empty");
@@ -128,7 +136,7 @@ static void secrets(void **state)
     setenv("CREDENTIALS_DIRECTORY", folder, 1);
     write_file(name, "other\n");
     read_config(&r, text);
-    assert_string_equal(r.sources[0].uri, "rtsp://u:other@h/");
+    assert_string_equal(r.sources[0].password, "other");
     reading_free(&r);
     unsetenv("CREDENTIALS_DIRECTORY");
     unlink(name);
@@ -147,11 +155,22 @@ static void refusals(void **state)
     refused("sources:\n  a: 5\n", "2:6", "expected {uri: ...}");
     refused("sources:\n  a: {fps: 5}\n", "2:13", "source a has no uri");
     refused("sources:\n  a: {uri: x}\n  a: {uri: y}\n", "3:13", "named twice");
-    refused("sources:\n  a: {uri: \"sim://clip\", nothing: 5}\n", "2:35", "no setting of a camera");
-    refused("sources:\n  a: {uri: \"rtsp://h/\", fps: 5}\n", "2:30", "no setting of this kind");
+    refused("sources:\n  a: {uri: \"sim://clip\", nothing: 5}\n", "2:35", "no key of a source");
+    refused("sources:\n  a: {uri: \"sim://clip\", sise: 1}\n", "2:32", "did you mean size?");
+    refused("sources:\n  a: {uri: \"sim://clip\", fps: 1, fps: 2}\n", "2:39", "set twice");
+    refused("sources:\n  a: {uri: \"sim://clip\", fps: x}\n", "2:31", "fps=x");
+    refused("sources:\n  a: {uri: \"sim://clip\", user: x}\n", "2:32", "no key of this kind");
+    refused("sources:\n  a: {uri: \"rtps://h/\"}\n", "2:12",
+            "rtps://: no source has this scheme; did you mean rtsp?");
+    refused("sources:\n  a: {uri: \"v4l://x\"}\n", "2:12", "did you mean v4l2?");
+    refused("sources:\n  a: {uri: \"qqqqqqq://x\"}\n", "2:12", "qqqqqqq://: no source");
+    refused("sources:\n  a: {}\n", "2:7", "source a has no uri");
+    refused("listen: {}\n", "1:10", "nothing is in it");
+    refused("sources:\n  a: {uri: \"rtsp://h/\", fps: 5}\n", "2:30", "no key of this kind");
     refused("sources:\n  a: {uri: \"sim://clip\", blur: [1, 2]}\n", "2:33", "expected [[x, y,");
     refused("sources:\n  a: {uri: \"sim://clip\", blur: [[]]}\n", "2:34", "without numbers");
-    refused("sources:\n  a: {uri: \"rtsp://b:c@h/\", user: u}\n", "2:35", "names a user");
+    refused("sources:\n  a: {uri: \"rtsp://b:c@h/\", user: u}\n", "2:12", "holds a password");
+    refused("sources:\n  a: {uri: \"rtsp://b@h/\"}\n", "2:12", "holds a user");
     refused("sources:\n  a: {uri: \"rtsp://h/\", password: u}\n", "2:35", "needs a user");
 }
 
@@ -172,26 +191,83 @@ static void overrides(void **state)
     read_config(&r, "version: 1\nsources:\n  lab: {uri: \"sim://clip\", fps: 30}\n"
                     "  net: {uri: \"rtsp://h/\"}\n");
     assert_int_equal(config_override("sources.lab.fps=10", &r.sources, &r.n_sources, r.why), 0);
-    assert_non_null(strstr(r.sources[0].uri, "fps=10"));
+    assert_string_equal(source_setting(&r.sources[0], "fps"), "10");
+    assert_int_equal(r.sources[0].n_settings, 1);
     assert_int_equal(config_override("sources.new.uri=sim://x", &r.sources, &r.n_sources, r.why),
                      0);
     assert_int_equal(r.n_sources, 3);
     assert_string_equal(r.sources[2].name, "new");
-    assert_string_equal(r.sources[2].uri, "sim://x");
+    assert_string_equal(r.sources[2].address, "sim://x");
     static const char *const bad[][2] = {
         {"sources.lab=1", "expected sources.NAME.KEY=VALUE"},
         {"sources..fps=1", "expected sources.NAME.KEY=VALUE"},
         {"sources.lab.nothing=1", "-c sources.lab: "},
-        {"sources.net.fps=1", "only settings of cameras"},
+        {"sources.net.fps=1", "no key of this kind"},
+        {"sources.net.password=x", "everybody may read a command line"},
+        {"sources.new.uri=rtsp://a:b@h/", "holds a password"},
+        {"sources.lab.fps=0", "fps=0"},
         {"sources.none.fps=1", "no source of this name"},
         {"sources.none.uri=", "no source of this name"},
         {"sources.none.uri=sim://x?nothing=1", "-c sources.none: "},
+        {"sources.none.uri=rtps://x", "did you mean rtsp?"},
     };
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         assert_int_equal(config_override(bad[i][0], &r.sources, &r.n_sources, r.why), -1);
         assert_non_null(strstr(r.why, bad[i][1]));
     }
     assert_int_equal(r.n_sources, 3);
+    assert_string_equal(source_setting(&r.sources[0], "fps"), "10");
+    reading_free(&r);
+}
+
+/* Values take variables of the environment; a variable that is not there is named. */
+static void variables(void **state)
+{
+    struct reading r;
+    char text[1200];
+    setenv("TEST_PW", "s3cret", 1);
+    setenv("TEST_HOST", "door", 1);
+    read_config(&r, "threads: ${TEST_HOST}\nsources:\n  a: {uri: \"rtsp://${TEST_HOST}/x$$y$z\", "
+                    "user: u, password: \"${TEST_PW}\"}\n");
+    assert_string_equal(r.why, "");
+    assert_string_equal(r.values, "threads=door;");
+    assert_string_equal(r.sources[0].address, "rtsp://door/x$y$z");
+    assert_string_equal(r.sources[0].password, "s3cret");
+    reading_free(&r);
+    refused("a: ${TEST_NOT_SET}\n", "1:4", "${TEST_NOT_SET}: the environment has no such variable");
+    refused("a: [1, \"${TEST_NOT_SET}\"]\n", "1:8", "TEST_NOT_SET");
+    refused("a: ${TEST_PW\n", "1:4", "expected ${NAME}");
+    refused("a: ${}\n", "1:4", "expected ${NAME}");
+    memset(text, 'x', sizeof(text) - 1);
+    memcpy(text, "a: ", 3);
+    text[sizeof(text) - 1] = 0;
+    refused(text, "1:4", "longer than 1023 bytes");
+    unsetenv("TEST_PW");
+    unsetenv("TEST_HOST");
+}
+
+/* What is printed can be read again, but for the password. */
+static void printing(void **state)
+{
+    struct reading r, again;
+    char *text;
+    size_t size;
+    read_config(&r, "sources:\n  a: {uri: \"sim://cl$$ip\", size: 64x48, blur: [[1, 2, 3, 4]]}\n"
+                    "  b: {uri: \"rtsp://h/\", user: 'a\"$b', password: pw}\n");
+    assert_string_equal(r.why, "");
+    FILE *f = open_memstream(&text, &size);
+    fputs("sources:\n", f);
+    source_print(&r.sources[0], f);
+    source_print(&r.sources[1], f);
+    fclose(f);
+    assert_null(strstr(text, "pw\""));
+    read_config(&again, text);
+    assert_string_equal(again.why, "");
+    assert_true(source_same(&r.sources[0], &again.sources[0]));
+    assert_false(source_same(&r.sources[1], &again.sources[1]));
+    assert_string_equal(again.sources[1].user, r.sources[1].user);
+    free(text);
+    reading_free(&again);
     reading_free(&r);
 }
 
@@ -234,9 +310,9 @@ static int folder_remove(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values),    cmocka_unit_test(sources), cmocka_unit_test(secrets),
-        cmocka_unit_test(refusals),  cmocka_unit_test(no_file), cmocka_unit_test(overrides),
-        cmocka_unit_test(redaction),
+        cmocka_unit_test(values),    cmocka_unit_test(sources),   cmocka_unit_test(secrets),
+        cmocka_unit_test(refusals),  cmocka_unit_test(no_file),   cmocka_unit_test(overrides),
+        cmocka_unit_test(redaction), cmocka_unit_test(variables), cmocka_unit_test(printing),
     };
     return cmocka_run_group_tests(tests, folder_create, folder_remove);
 }

@@ -105,12 +105,43 @@ static void sources(void **state)
                "      blur: [[1, 2, 3, 4]]}\n");
     assert_int_equal(parse(&s, error, "-c", path, "-c", "sources.b.uri=sim:///clip"), 0);
     assert_int_equal(s.n_sources, 2);
-    assert_string_equal(s.sources[0].uri, "rtsp://me:p%2Fw@h/x");
+    assert_string_equal(s.sources[0].address, "rtsp://h/x");
+    assert_string_equal(s.sources[0].user, "me");
+    assert_string_equal(s.sources[0].password, "p/w");
     assert_int_equal(s.sources[0].n_blur, 1);
     assert_string_equal(s.sources[1].name, "b");
-    config_redact(s.sources[0].uri, error, sizeof(error));
-    assert_string_equal(error, "rtsp://me:***@h/x");
     settings_free(&s);
+}
+
+/* A wrong word says which one, where it stands, and which one was meant. */
+static void wrong_words(void **state)
+{
+    static const char *const cases[][2] = {
+        {"--sokcet", "--sokcet: no such option; did you mean --socket?"},
+        {"--foo", "--foo: no such option; see --help"},
+        {"--check=1", "--check: takes no value"},
+        {"--device", "--device: needs a value"},
+        {"-x", "-x: no such option"},
+        {"-cthraeds=1", "-c thraeds=1: no such key; did you mean threads?"},
+        {"-cdebug.shufle_seed=1", "did you mean debug.shuffle_seed?"},
+        {"surplus", "surplus: unexpected argument"},
+    };
+    struct settings s;
+    char error[256];
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        char *argv[] = {"peltond", (char *)cases[i][0], NULL};
+        assert_int_equal(settings_parse(2, argv, &s, error), -1);
+        if (!strstr(error, cases[i][1]))
+            fail_msg("%s: %s", cases[i][0], error);
+    }
+    setenv("PELTON_CONFIG_THREADS", "x", 1);
+    assert_int_equal(parse(&s, error, NULL, NULL, NULL, NULL), -1);
+    unsetenv("PELTON_CONFIG_THREADS");
+    assert_non_null(strstr(error, "PELTON_CONFIG_THREADS: threads=x: expected a number"));
+    file_write("version: 1\nsorces:\n  a: {uri: \"sim://x\"}\n");
+    assert_int_equal(parse(&s, error, "-c", path, NULL, NULL), -1);
+    assert_non_null(
+        strstr(error, ":3:12: sorces.a.uri=sim://x: no such key; did you mean sources?"));
 }
 
 static void reread(void **state)
@@ -136,9 +167,10 @@ static void reread(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(presets), cmocka_unit_test(names_keep_their_sense),
-        cmocka_unit_test(refused), cmocka_unit_test(order),
-        cmocka_unit_test(sources), cmocka_unit_test(reread),
+        cmocka_unit_test(presets),     cmocka_unit_test(names_keep_their_sense),
+        cmocka_unit_test(refused),     cmocka_unit_test(order),
+        cmocka_unit_test(sources),     cmocka_unit_test(reread),
+        cmocka_unit_test(wrong_words),
     };
     int fd = mkstemp(path);
     if (fd < 0)

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What an Open to a worker carries beyond the client's: see open_fields.h.
+ */
+#include "daemon/broker/open_fields.h"
+
+#include "daemon/broker/named.h"
+
+#include <string.h>
+
+static void setting_attach(Pelton__Open *o, struct open_fields *fields, const char *key,
+                           const char *value)
+{
+    Pelton__Setting *m = &fields->settings[o->n_settings];
+    pelton__setting__init(m);
+    m->key = (char *)key;
+    m->value = (char *)value;
+    fields->list[o->n_settings++] = m;
+}
+
+/* A device that is absent is waited for, unless the configuration says otherwise. */
+static bool waits_by_default(const struct configured_source *c)
+{
+    return strncmp(c->address, "v4l2://", 7) == 0 && !strstr(c->address, "wait=") &&
+           !source_setting(c, "wait");
+}
+
+void open_fields_attach(struct broker_stream *s, struct open_fields *fields)
+{
+    Pelton__Open *o = s->source.open;
+    fields->n_settings = o->n_settings;
+    fields->client_settings = o->settings;
+    fields->client_login = o->login;
+    o->n_settings = 0;
+    o->settings = fields->list;
+    o->login = NULL;
+    if (!s->source.origin)
+        return;
+    const struct configured_source *c = &s->source.origin->config;
+    for (unsigned i = 0; i < c->n_settings; i++)
+        setting_attach(o, fields, c->settings[i].key, c->settings[i].value);
+    if (waits_by_default(c))
+        setting_attach(o, fields, "wait", "yes");
+    if (!c->user)
+        return;
+    pelton__login__init(&fields->login);
+    fields->login.user = c->user;
+    fields->login.password = c->password ? c->password : fields->login.password;
+    o->login = &fields->login;
+}
+
+void open_fields_detach(struct broker_stream *s, const struct open_fields *fields)
+{
+    Pelton__Open *o = s->source.open;
+    o->n_settings = fields->n_settings;
+    o->settings = fields->client_settings;
+    o->login = fields->client_login;
+}
