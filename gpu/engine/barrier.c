@@ -4,18 +4,15 @@
  */
 #include "gpu/engine/barrier.h"
 
-#include <string.h>
-
 void barrier_declare(const struct barrier_state *state, enum barrier_stage stage, uint32_t reads,
                      uint32_t writes, struct barrier_need *need)
 {
     uint8_t flush = 0, wait = 0;
-    for (int i = 0; i < BARRIER_RESOURCES; i++) {
-        uint32_t bit = 1u << i;
-        if ((reads | writes) & bit)
-            flush |= state->resources[i].writes[stage];
-        if (writes & bit)
-            wait |= state->resources[i].reads[stage];
+    for (int from = 0; from < BARRIER_STAGES; from++) {
+        if (state->writes[stage][from] & (reads | writes))
+            flush |= (uint8_t)(1u << from);
+        if (state->reads[stage][from] & writes)
+            wait |= (uint8_t)(1u << from);
     }
     if (!flush && !wait)
         return;
@@ -26,12 +23,12 @@ void barrier_declare(const struct barrier_state *state, enum barrier_stage stage
 
 void barrier_applied(struct barrier_state *state, const struct barrier_need *need)
 {
-    for (int i = 0; i < BARRIER_RESOURCES; i++) {
-        for (int stage = 0; stage < BARRIER_STAGES; stage++) {
-            if (!(need->to & (1u << stage)))
-                continue;
-            state->resources[i].writes[stage] &= (uint8_t)~need->flush;
-            state->resources[i].reads[stage] &= (uint8_t)~need->from;
+    for (int to = 0; to < BARRIER_STAGES; to++) {
+        for (int from = 0; from < BARRIER_STAGES && need->to & (1u << to); from++) {
+            if (need->flush & (1u << from))
+                state->writes[to][from] = 0;
+            if (need->from & (1u << from))
+                state->reads[to][from] = 0;
         }
     }
 }
@@ -39,23 +36,22 @@ void barrier_applied(struct barrier_state *state, const struct barrier_need *nee
 void barrier_accessed(struct barrier_state *state, enum barrier_stage stage, uint32_t reads,
                       uint32_t writes)
 {
-    for (int i = 0; i < BARRIER_RESOURCES; i++) {
-        struct barrier_resource *r = &state->resources[i];
-        if (writes & (1u << i)) {
-            memset(r->writes, 1 << stage, sizeof(r->writes));
-            memset(r->reads, 0, sizeof(r->reads));
-        } else if (reads & (1u << i)) {
-            for (int s = 0; s < BARRIER_STAGES; s++)
-                r->reads[s] |= (uint8_t)(1u << stage);
-        }
+    if (writes)
+        barrier_forget(state, writes);
+    for (int next = 0; next < BARRIER_STAGES; next++) {
+        state->writes[next][stage] |= writes;
+        state->reads[next][stage] |= reads & ~writes;
     }
 }
 
 void barrier_forget(struct barrier_state *state, uint32_t mask)
 {
-    for (int i = 0; i < BARRIER_RESOURCES; i++)
-        if (mask & (1u << i))
-            memset(&state->resources[i], 0, sizeof(state->resources[i]));
+    for (int next = 0; next < BARRIER_STAGES; next++) {
+        for (int from = 0; from < BARRIER_STAGES; from++) {
+            state->writes[next][from] &= ~mask;
+            state->reads[next][from] &= ~mask;
+        }
+    }
 }
 
 struct barrier_need barrier_note(struct barrier_state *state, const struct barrier_access *a)
@@ -67,13 +63,15 @@ struct barrier_need barrier_note(struct barrier_state *state, const struct barri
         barrier_declare(state, BARRIER_HOST, a->reads, 0, &need);
     if (a->kind == BARRIER_COMMAND) {
         barrier_declare(state, a->stage, a->reads, a->writes, &need);
-        barrier_declare(state, BARRIER_INDIRECT, a->indirect, 0, &need);
+        if (a->indirect)
+            barrier_declare(state, BARRIER_INDIRECT, a->indirect, 0, &need);
     }
     if (need.from)
         barrier_applied(state, &need);
     if (a->kind == BARRIER_COMMAND || a->kind == BARRIER_ONLY_NOTED) {
         barrier_accessed(state, a->stage, a->reads, a->writes);
-        barrier_accessed(state, BARRIER_INDIRECT, a->indirect & ~a->writes, 0);
+        if (a->indirect)
+            barrier_accessed(state, BARRIER_INDIRECT, a->indirect & ~a->writes, 0);
     }
     return need;
 }

@@ -3,9 +3,9 @@
  * Derives barriers from the reads and writes that commands declare. Plain logic without Vulkan,
  * unit-tested without a device.
  *
- * The state holds, for each resource and each stage, the stages whose earlier accesses a new access
- * from that stage must still wait for. One global barrier in front of a command clears its stages
- * for all resources at once.
+ * The state holds, for each of 32 resources and each stage, the stages whose earlier accesses a new
+ * access from that stage must still wait for. One global barrier in front of a command clears its
+ * stages for all resources at once.
  */
 #ifndef PELTON_GPU_BARRIER_H
 #define PELTON_GPU_BARRIER_H
@@ -21,17 +21,12 @@ enum barrier_stage {
     BARRIER_STAGES
 };
 
-#define BARRIER_RESOURCES 32
-
-struct barrier_resource {
-    /* [stage of the next access] stages whose last write is not yet visible there */
-    uint8_t writes[BARRIER_STAGES];
-    /* [stage of the next access] stages whose reads since then it is not yet ordered after */
-    uint8_t reads[BARRIER_STAGES];
-};
-
+/* Sets of resources, a bit each, so that an access costs a few operations for all of them. */
 struct barrier_state {
-    struct barrier_resource resources[BARRIER_RESOURCES];
+    /* [stage of the next access][stage]: their last write by `stage` is not yet visible there */
+    uint32_t writes[BARRIER_STAGES][BARRIER_STAGES];
+    /* the same: it is not yet ordered after their reads by `stage` since then */
+    uint32_t reads[BARRIER_STAGES][BARRIER_STAGES];
 };
 
 /* A barrier: sets of stages. Nothing to do where from is 0. */
