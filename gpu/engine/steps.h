@@ -41,6 +41,29 @@ struct gpu_step_group {
     uint64_t offset;   /* of the arguments */
 };
 
+struct gpu_step_bind {
+    const struct gpu_layout *layout;
+    VkDescriptorSet set;
+};
+
+struct gpu_step_fill {
+    VkBuffer buffer;
+    uint64_t offset, size;
+    const void *data; /* of an update */
+};
+
+struct gpu_step_copy {
+    VkBuffer from, to;
+    uint32_t count;
+    const VkBufferCopy *regions;
+};
+
+struct gpu_step_image {
+    VkImage from;
+    VkBuffer to;
+    VkBufferImageCopy region;
+};
+
 struct gpu_step {
     enum gpu_step_kind kind;
     union {
@@ -49,65 +72,53 @@ struct gpu_step {
         const char *label;
         VkPipeline pipeline;
         struct gpu_point point;
-        struct {
-            const struct gpu_layout *layout;
-            VkDescriptorSet set;
-        } bind;
+        struct gpu_step_bind bind;
         struct gpu_step_group group;
-        struct {
-            VkBuffer buffer;
-            uint64_t offset, size;
-            const void *data; /* of an update */
-        } fill;
-        struct {
-            VkBuffer from, to;
-            uint32_t count;
-            const VkBufferCopy *regions;
-        } copy;
-        struct {
-            VkImage from;
-            VkBuffer to;
-            VkBufferImageCopy region;
-        } image;
+        struct gpu_step_fill fill;
+        struct gpu_step_copy copy;
+        struct gpu_step_image image;
     };
 };
 
 struct gpu_steps {
     struct gpu_step *all;
     uint32_t count, capacity;
-    bool failed; /* no memory for a step */
+    bool failed;         /* no memory for a step */
+    struct gpu_step out; /* takes the steps for which there is none */
 };
 
-static inline void gpu_steps_add(struct gpu_steps *steps, struct gpu_step step)
+/* The next step. The caller sets all that its kind reads; the rest is not initialized. */
+static inline struct gpu_step *gpu_steps_next(struct gpu_steps *steps, enum gpu_step_kind kind)
 {
-    if (steps->count == steps->capacity) {
+    struct gpu_step *step = &steps->out;
+    if (steps->count == steps->capacity && !steps->failed) {
         uint32_t capacity = 2 * steps->capacity + 256;
         struct gpu_step *grown = realloc(steps->all, capacity * sizeof(*grown));
-        steps->failed |= !grown;
-        if (!grown)
-            return;
-        steps->all = grown;
-        steps->capacity = capacity;
+        steps->failed = !grown;
+        steps->all = grown ? grown : steps->all;
+        steps->capacity = grown ? capacity : steps->capacity;
     }
-    steps->all[steps->count++] = step;
+    if (steps->count < steps->capacity)
+        step = &steps->all[steps->count++];
+    step->kind = kind;
+    return step;
 }
 
 static inline void gpu_steps_access(struct gpu_steps *steps, enum barrier_access_kind kind,
                                     enum barrier_stage stage, uint32_t reads, uint32_t writes)
 {
-    gpu_steps_add(steps, (struct gpu_step){.kind = GPU_STEP_ACCESS,
-                                           .access = {kind, stage, reads, writes, 0}});
+    gpu_steps_next(steps, GPU_STEP_ACCESS)->access =
+        (struct barrier_access){kind, stage, reads, writes, 0};
 }
 
 static inline void gpu_steps_label(struct gpu_steps *steps, const char *name)
 {
-    gpu_steps_add(steps, name ? (struct gpu_step){.kind = GPU_STEP_LABEL, .label = name}
-                              : (struct gpu_step){.kind = GPU_STEP_LABEL_END});
+    gpu_steps_next(steps, name ? GPU_STEP_LABEL : GPU_STEP_LABEL_END)->label = name;
 }
 
 static inline void gpu_steps_pipeline(struct gpu_steps *steps, VkPipeline pipeline)
 {
-    gpu_steps_add(steps, (struct gpu_step){.kind = GPU_STEP_PIPELINE, .pipeline = pipeline});
+    gpu_steps_next(steps, GPU_STEP_PIPELINE)->pipeline = pipeline;
 }
 
 /* Record the steps and submit them. After an error nothing of the submission is running. */

@@ -54,6 +54,14 @@ void recon_chunk_done(void *ctx, const struct gpu_submission *s)
     pthread_mutex_unlock(&r->lock);
 }
 
+static uint64_t item_bytes(const struct recon_item *item)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < item->rect_count; i++)
+        bytes += (uint64_t)item->rects[i].bytes * item->rects[i].rows;
+    return bytes;
+}
+
 /* gpu_work's submitted(). */
 void recon_chunk_submitted(void *ctx, const struct gpu_submission *s)
 {
@@ -61,11 +69,12 @@ void recon_chunk_submitted(void *ctx, const struct gpu_submission *s)
     struct recon_flight *f = &r->flights[s->index];
     const struct recon_chunk *chunk = f->chunk;
     for (uint32_t i = 0; i < chunk->delivery_count; i++)
-        gpu_host_written(r->items[i].host, r->items[i].rects, r->items[i].rect_count, &s->last);
+        gpu_host_written(chunk->items[i].host, chunk->items[i].rects, chunk->items[i].rect_count,
+                         &s->last);
     /* the last part delivers */
     const int part = chunk->shaded ? RECON_PART_DELIVER : RECON_PART_DOWN;
     for (uint32_t i = 0; chunk->parts && i < chunk->delivery_count; i++)
-        *recon_slot_read(r, chunk->deliveries[i].slot, part) = s->last.value;
+        *recon_slot_read(r, chunk->items[i].args.slot, part) = s->last.value;
     pthread_mutex_lock(&r->lock);
     f->ticket = f->ends ? ++r->submitted : 0;
     r->times.pictures += chunk->picture_count;
@@ -73,9 +82,7 @@ void recon_chunk_submitted(void *ctx, const struct gpu_submission *s)
     r->times.batches += f->ends;
     r->times.upload_bytes += f->upload_bytes;
     for (uint32_t i = 0; i < chunk->delivery_count; i++)
-        for (uint32_t k = 0; k < r->items[i].rect_count; k++)
-            r->times.deliver_bytes +=
-                (uint64_t)r->items[i].rects[k].bytes * r->items[i].rects[k].rows;
+        r->times.deliver_bytes += item_bytes(&chunk->items[i]);
     pthread_mutex_unlock(&r->lock);
 }
 
@@ -152,19 +159,15 @@ static bool picture_valid(const struct recon *r, const struct recon_picture *p)
            (v->motion || !h->has_inter) && coeff_blocks_packable(r, v);
 }
 
-static int check_call(const struct recon *r, const struct recon_picture *pictures, uint32_t n,
+/* Checks pictures, and prepares deliveries. */
+static int check_call(struct recon *r, const struct recon_picture *pictures, uint32_t n,
                       const struct recon_delivery *deliveries, uint32_t m)
 {
     uint32_t i = 0, k = 0;
-    struct recon_item item;
-    int err = GPU_OK;
     while (i < n && picture_valid(r, &pictures[i]))
         i++;
-    while (i == n && k < m && (err = recon_deliver_prepare(r, &deliveries[k], false, &item)) == 0)
-        k++;
-    if (i < n)
-        err = GPU_ERR_INVALID;
-    if (err < 0)
+    int err = i < n ? GPU_ERR_INVALID : recon_deliver_prepare(r, deliveries, m, &k);
+    if (err == GPU_ERR_INVALID)
         gpu_log(r->g, 0, "%s %u of a batch %s", i < n ? "picture" : "delivery", i < n ? i : k,
                 i < n ? "does not fit its frame store"
                       : "lies outside its frame or its host memory");
@@ -180,24 +183,25 @@ int recon_submit(struct recon *r, const struct recon_picture *pictures, uint32_t
     int err = check_call(r, pictures, n, deliveries, m);
     if (err < 0)
         goto error;
+    struct recon_item *items = r->items;
     for (bool last = false; !last;) {
         struct recon_chunk chunk;
         struct gpu_submission *s = NULL;
-        recon_chunk_plan(r, pictures, n, deliveries, m, &chunk);
+        recon_chunk_plan(r, pictures, n, items, m, &chunk);
         last = chunk.picture_count == n && chunk.delivery_count == m;
         TRY(gpu_work_begin(r->work, UINT64_MAX, &s));
         struct recon_flight *f = &r->flights[s->index];
         f->s = s;
         f->chunk = &chunk;
         f->ends = last;
-        TRY(recon_deliver_plan(r, f, &chunk));
+        recon_deliver_plan(r, f, &chunk);
         TRY(recon_prepare(r, f, &chunk));
         recon_chunk_pack(r, f, &chunk);
         recon_record(r, f, &chunk);
         TRY(gpu_work_play(f->s, &r->steps));
         pictures += chunk.picture_count;
         n -= chunk.picture_count;
-        deliveries += chunk.delivery_count;
+        items += chunk.delivery_count;
         m -= chunk.delivery_count;
     }
     *ticket = r->submitted;

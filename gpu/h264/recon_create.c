@@ -232,6 +232,7 @@ int recon_create(struct gpu *g, const struct recon_params *params, struct recon 
         goto error;
     r->lock_made = true;
     r->items = calloc(r->delivery_capacity, sizeof(*r->items));
+    r->item_capacity = r->delivery_capacity;
     r->slot_reads = calloc(2 * (size_t)params->slots, sizeof(*r->slot_reads));
     if (!r->items || !r->slot_reads)
         goto error;

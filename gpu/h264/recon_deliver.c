@@ -107,8 +107,8 @@ static struct recon_blur_rect in_planes(const struct recon *r, const struct reco
                                     .rows = cells_of(bottom - rect->y)};
 }
 
-int recon_deliver_prepare(const struct recon *r, const struct recon_delivery *d, bool by_copy,
-                          struct recon_item *out)
+static int item_prepare(const struct recon *r, const struct recon_delivery *d,
+                        struct recon_item *out)
 {
     uint32_t step = d->structure == REC_TOP || d->structure == REC_BOTTOM ? 2 : 1;
     uint32_t frame_width = r->params.mb_width * 16, frame_height = r->params.mb_height * 16 / step,
@@ -147,17 +147,40 @@ int recon_deliver_prepare(const struct recon *r, const struct recon_delivery *d,
                                             .row_step = step,
                                             .row_first = d->structure == REC_BOTTOM};
     bool aligned = d->crop_x % (4u << recon_shift_x(d->format)) == 0;
-    item.variant = by_copy && step == 1 && aligned && d->format != RECON_NV12
-                       ? RECON_BY_COPY
-                       : 2 * (uint32_t)d->format + aligned;
-    if (d->blur_count)
-        item.variant = RECON_BLURRED + (uint32_t)d->format;
+    item.copyable = step == 1 && aligned && d->format != RECON_NV12 && !d->blur_count;
+    item.variant =
+        d->blur_count ? RECON_BLURRED + (uint32_t)d->format : 2 * (uint32_t)d->format + aligned;
     for (uint32_t i = 0; i < item.rect_count; i++) {
         item.args.offset[i] = (uint32_t)((item.rects[i].offset - item.window.offset) / 4);
         item.args.stride[i] = item.rects[i].stride / 4;
     }
     *out = item;
     return GPU_OK;
+}
+
+static int items_grow(struct recon *r, uint32_t count)
+{
+    if (count <= r->item_capacity)
+        return GPU_OK;
+    struct recon_item *grown = realloc(r->items, count * sizeof(*grown));
+    if (!grown)
+        return GPU_ERR_NOMEM;
+    r->items = grown;
+    r->item_capacity = count;
+    return GPU_OK;
+}
+
+int recon_deliver_prepare(struct recon *r, const struct recon_delivery *deliveries, uint32_t m,
+                          uint32_t *bad)
+{
+    int err = items_grow(r, m);
+    for (uint32_t i = 0; i < m && err == GPU_OK; i++) {
+        err = item_prepare(r, &deliveries[i], &r->items[i]);
+        *bad = i;
+        if (err == GPU_OK)
+            err = gpu_host_reserve(r->items[i].host, 3 * (size_t)m);
+    }
+    return err;
 }
 
 static int by_dispatch(const void *a, const void *b)
@@ -185,99 +208,93 @@ static bool chunk_gains_by_parts(const struct recon *r, const struct recon_fligh
 {
     bool gains = chunk->shape.pictures > 1 || chunk->delivery_count > 1;
     for (uint32_t i = 0; i < chunk->delivery_count; i++)
-        if (chunk->deliveries[i].blur_count)
+        if (chunk->items[i].delivery->blur_count)
             return false;
     return (gains || !f->s->alone) && has_queues(r);
 }
 
-int recon_deliver_plan(struct recon *r, const struct recon_flight *f, struct recon_chunk *chunk)
+void recon_deliver_plan(const struct recon *r, const struct recon_flight *f,
+                        struct recon_chunk *chunk)
 {
-    int err = GPU_OK;
     chunk->parts = chunk_gains_by_parts(r, f, chunk);
     /* a copy engine has nothing else to do */
     bool by_copy = r->deliver_by_copy || (chunk->parts && r->queues[RECON_PART_DOWN]->copies_only);
-    for (uint32_t i = 0; i < chunk->delivery_count && err == GPU_OK; i++)
-        err = recon_deliver_prepare(r, &chunk->deliveries[i], by_copy, &r->items[i]);
-    if (err < 0)
-        return err;
-    qsort(r->items, chunk->delivery_count, sizeof(*r->items), by_dispatch);
+    for (uint32_t i = 0; i < chunk->delivery_count && by_copy; i++)
+        if (chunk->items[i].copyable)
+            chunk->items[i].variant = RECON_BY_COPY;
+    if (chunk->delivery_count > 1)
+        qsort(chunk->items, chunk->delivery_count, sizeof(*chunk->items), by_dispatch);
     chunk->shaded = 0;
     while (chunk->shaded < chunk->delivery_count &&
-           r->items[chunk->shaded].variant != RECON_BY_COPY)
+           chunk->items[chunk->shaded].variant != RECON_BY_COPY)
         chunk->shaded++;
-    for (uint32_t i = 0; i < chunk->delivery_count && err == GPU_OK; i++)
-        err = gpu_host_reserve(r->items[i].host, 3 * (size_t)chunk->delivery_count);
-    return err;
 }
 
 /* ---- steps ---- */
 
-static void record_rects(struct recon *r, uint32_t index)
+static void record_rects(struct recon *r, const struct recon_chunk *chunk, uint32_t index)
 {
-    const struct recon_delivery *d = r->items[index].delivery;
+    const struct recon_delivery *d = chunk->items[index].delivery;
     struct recon_blur_head *head = &r->blur_heads[index];
     *head = (struct recon_blur_head){.count = d->blur_count};
     for (uint32_t i = 0; i < d->blur_count; i++)
         head->rects[i] = in_planes(r, d, &d->blur[i]);
-    gpu_steps_add(&r->steps, (struct gpu_step){.kind = GPU_STEP_UPDATE,
-                                               .fill = {r->blur.buffer,
-                                                        (uint64_t)index * sizeof(struct recon_blur),
-                                                        sizeof(*head), head}});
+    gpu_steps_next(&r->steps, GPU_STEP_UPDATE)->fill = (struct gpu_step_fill){
+        r->blur.buffer, (uint64_t)index * sizeof(struct recon_blur), sizeof(*head), head};
 }
 
-static void record_cells(struct recon *r, uint32_t index)
+static void record_cells(struct recon *r, const struct recon_chunk *chunk, uint32_t index)
 {
-    const struct recon_item *item = &r->items[index];
+    const struct recon_item *item = &chunk->items[index];
     const struct recon_push push = {.first_picture = index};
-    gpu_steps_add(&r->steps,
-                  recon_dispatch(r, r->blur_pipelines[item->format], &push, BLUR_SIDE * BLUR_SIDE,
-                                 item->delivery->blur_count, item->format == RECON_GRAY ? 1 : 3));
+    recon_dispatch(r, r->blur_pipelines[item->format], &push, BLUR_SIDE * BLUR_SIDE,
+                   item->delivery->blur_count, item->format == RECON_GRAY ? 1 : 3);
 }
 
 /* The means of the cells of all items that are blurred. Deliver writes the blurred samples
  * directly, so host memory never holds a sample from inside a rectangle. */
-static void record_blur(struct recon *r, uint32_t count)
+static void record_blur(struct recon *r, const struct recon_chunk *chunk)
 {
+    uint32_t count = chunk->delivery_count;
     bool any = false;
     for (uint32_t i = 0; i < count; i++) {
-        if (!recon_item_blurred(&r->items[i]))
+        if (!recon_item_blurred(&chunk->items[i]))
             continue;
         if (!any)
             gpu_steps_access(&r->steps, BARRIER_COMMAND, BARRIER_TRANSFER, 0, RECON_B(BIND_BLUR));
         any = true;
-        record_rects(r, i);
+        record_rects(r, chunk, i);
     }
     if (!any)
         return;
     gpu_steps_access(&r->steps, BARRIER_COMMAND, BARRIER_COMPUTE,
                      RECON_FRAMES | RECON_B(BIND_DELIVER) | RECON_B(BIND_BLUR), RECON_B(BIND_BLUR));
     for (uint32_t i = 0; i < count; i++)
-        if (recon_item_blurred(&r->items[i]))
-            record_cells(r, i);
+        if (recon_item_blurred(&chunk->items[i]))
+            record_cells(r, chunk, i);
 }
 
 /* One dispatch for the items from first on that share its pipeline and window; returns the first
  * one that does not. */
-static uint32_t record_group(struct recon *r, uint32_t first, uint32_t end)
+static uint32_t record_group(struct recon *r, const struct recon_chunk *chunk, uint32_t first)
 {
-    const struct recon_item *item = &r->items[first];
+    const struct recon_item *items = chunk->items, *item = &items[first];
     uint32_t words = 0, rows = 0, next = first;
-    for (; next < end && !by_dispatch(item, &r->items[next]); next++) {
+    for (; next < chunk->shaded && !by_dispatch(item, &items[next]); next++) {
         uint32_t sum = 0;
-        for (uint32_t i = 0; i < r->items[next].rect_count; i++) {
-            words = r->items[next].rects[i].bytes / 4 > words ? r->items[next].rects[i].bytes / 4
-                                                              : words;
-            sum += r->items[next].rects[i].rows;
+        for (uint32_t i = 0; i < items[next].rect_count; i++) {
+            const struct gpu_rect *rect = &items[next].rects[i];
+            words = rect->bytes / 4 > words ? rect->bytes / 4 : words;
+            sum += rect->rows;
         }
         rows = sum > rows ? sum : rows;
     }
     struct recon_push push = {.first_picture = first};
-    struct gpu_step step =
+    struct gpu_step_group *group =
         recon_dispatch(r, r->deliver_pipelines[item->variant], &push,
                        (words + DELIVER_GROUP_X - 1) / DELIVER_GROUP_X,
                        (rows + DELIVER_GROUP_Y - 1) / DELIVER_GROUP_Y, next - first);
-    step.group.host_set = item->window.set;
-    gpu_steps_add(&r->steps, step);
+    group->host_set = item->window.set;
     return next;
 }
 
@@ -295,10 +312,8 @@ static void record_copy(struct recon *r, const struct recon_item *item)
             .imageOffset = {(int32_t)(item->args.crop_x >> sx) / 4,
                             (int32_t)(item->args.crop_y >> sy), 0},
             .imageExtent = {rect->bytes / texel, rect->rows, 1}};
-        gpu_steps_add(&r->steps,
-                      (struct gpu_step){.kind = GPU_STEP_COPY_IMAGE,
-                                        .image = {r->images[BIND_FRAME_Y - BIND_WORK_Y + i].image,
-                                                  item->window.buffer, region}});
+        gpu_steps_next(&r->steps, GPU_STEP_COPY_IMAGE)->image = (struct gpu_step_image){
+            r->images[BIND_FRAME_Y - BIND_WORK_Y + i].image, item->window.buffer, region};
     }
 }
 
@@ -308,18 +323,18 @@ void recon_deliver_record(struct recon *r, const struct recon_chunk *chunk)
 {
     uint32_t count = chunk->delivery_count, shaded = chunk->shaded;
     gpu_steps_label(&r->steps, "deliver");
-    record_blur(r, count);
+    record_blur(r, chunk);
     if (shaded)
         gpu_steps_access(&r->steps, BARRIER_COMMAND, BARRIER_COMPUTE,
                          RECON_FRAMES | RECON_B(BIND_DELIVER) | RECON_B(BIND_BLUR),
                          RECON_B(BIND_HOST));
     for (uint32_t first = 0; first < shaded;)
-        first = record_group(r, first, shaded);
+        first = record_group(r, chunk, first);
     if (shaded < count)
         gpu_steps_access(&r->steps, BARRIER_COMMAND, BARRIER_TRANSFER, RECON_FRAMES,
                          RECON_B(BIND_HOST));
     for (uint32_t i = shaded; i < count; i++)
-        record_copy(r, &r->items[i]);
+        record_copy(r, &chunk->items[i]);
     gpu_steps_access(&r->steps, BARRIER_FOR_HOST, BARRIER_HOST, RECON_B(BIND_HOST), 0);
     gpu_steps_label(&r->steps, NULL);
     recon_stamp(r, RECON_DELIVER, RECON_NO_PASS);

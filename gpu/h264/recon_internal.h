@@ -56,6 +56,7 @@ struct recon_item {
     enum recon_format format;
     /* of the pipeline: format, and whether aligned or blurred; RECON_BY_COPY: no shader */
     uint32_t variant;
+    bool copyable; /* no sample has to be moved by itself */
     struct recon_deliver_args args;
     struct gpu_rect rects[3];
     uint32_t rect_count;
@@ -77,7 +78,7 @@ enum recon_part {
 struct recon_chunk {
     const struct recon_picture *pictures; /* records and copies mixed */
     uint32_t picture_count;
-    const struct recon_delivery *deliveries;
+    struct recon_item *items; /* of its deliveries */
     uint32_t delivery_count;
     struct recon_shape shape;
     struct recon_section sections[BIND_DELIVER + 1]; /* those of RECON_UPLOADED */
@@ -141,9 +142,11 @@ struct recon {
     struct gpu_buffer scratch, blur; /* blur: recon_blur[delivery_capacity], or none yet */
     struct recon_section regions[BIND_DELIVER + 1]; /* of scratch */
     uint32_t zeroed;                                /* mask */
-    struct recon_item *items; /* [delivery_capacity], of the chunk that is being recorded */
-    struct recon_blur_head *blur_heads; /* the same, of the blurred items; NULL: none yet */
-    struct gpu_steps steps;             /* of the chunk that is being recorded */
+    struct recon_item *items;                       /* [item_capacity], of the call */
+    uint32_t item_capacity;
+    /* [delivery_capacity], of the chunk's blurred items; NULL: none yet */
+    struct recon_blur_head *blur_heads;
+    struct gpu_steps steps; /* of the chunk that is being recorded */
 
     struct gpu_queue *queues[RECON_PARTS]; /* the main one where the device has no more */
     struct gpu_work *work;                 /* a part for each of them */
@@ -255,8 +258,7 @@ static inline void recon_section_staged(struct recon_flight *f, uint32_t section
 
 /* As many pictures, and then deliveries, as fit one submission. */
 void recon_chunk_plan(const struct recon *r, const struct recon_picture *pictures, uint32_t n,
-                      const struct recon_delivery *deliveries, uint32_t m,
-                      struct recon_chunk *chunk);
+                      struct recon_item *items, uint32_t m, struct recon_chunk *chunk);
 void recon_chunk_pack(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk);
 
 /* recon_record.c */
@@ -264,32 +266,38 @@ void recon_chunk_pack(struct recon *r, struct recon_flight *f, const struct reco
 void recon_record(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk);
 static inline void recon_stamp(struct recon *r, enum recon_stage stage, uint32_t pass)
 {
-    gpu_steps_add(&r->steps,
-                  (struct gpu_step){.kind = GPU_STEP_STAMP, .stamp = (uint32_t)stage | pass << 8});
+    gpu_steps_next(&r->steps, GPU_STEP_STAMP)->stamp = (uint32_t)stage | pass << 8;
 }
 
-static inline struct gpu_step recon_dispatch(const struct recon *r, VkPipeline pipeline,
-                                             const struct recon_push *push, uint32_t x, uint32_t y,
-                                             uint32_t z)
+/* Append a dispatch; the caller may change it. */
+static inline struct gpu_step_group *recon_dispatch(struct recon *r, VkPipeline pipeline,
+                                                    const struct recon_push *push, uint32_t x,
+                                                    uint32_t y, uint32_t z)
 {
-    struct gpu_step step = {.kind = GPU_STEP_GROUP,
-                            .group = {.pipeline = pipeline,
-                                      .layout = r->layout->pipeline,
-                                      .push_size = sizeof(*push),
-                                      .xyz = {x, y, z}}};
-    memcpy(step.group.push, push, sizeof(*push));
-    return step;
+    struct gpu_step_group *group = &gpu_steps_next(&r->steps, GPU_STEP_GROUP)->group;
+    group->pipeline = pipeline;
+    group->layout = r->layout->pipeline;
+    group->host_set = VK_NULL_HANDLE;
+    group->push_size = sizeof(*push);
+    group->xyz[0] = x;
+    group->xyz[1] = y;
+    group->xyz[2] = z;
+    memcpy(group->push, push, sizeof(*push));
+    group->indirect = VK_NULL_HANDLE;
+    return group;
 }
 
 /* recon_deliver.c */
 /* The shaders that write host memory, for one pipeline each. */
 bool recon_format_valid(const struct recon *r, enum recon_format format);
-/* Check one delivery. by_copy: without a shader, where no sample has to be moved by itself. */
-int recon_deliver_prepare(const struct recon *r, const struct recon_delivery *d, bool by_copy,
-                          struct recon_item *out);
-/* Decide whether the chunk has parts. Prepare its deliveries, sort them into groups of one dispatch
- * each, and make room in the hosts for their rectangles. Fills chunk->parts and chunk->shaded. */
-int recon_deliver_plan(struct recon *r, const struct recon_flight *f, struct recon_chunk *chunk);
+/* Check all deliveries of a call, and make room in the hosts for their rectangles. Fills r->items.
+ * *bad: the first one that is invalid. */
+int recon_deliver_prepare(struct recon *r, const struct recon_delivery *deliveries, uint32_t m,
+                          uint32_t *bad);
+/* Decide whether the chunk has parts, and sort its deliveries into groups of one dispatch each.
+ * Fills chunk->parts and chunk->shaded. */
+void recon_deliver_plan(const struct recon *r, const struct recon_flight *f,
+                        struct recon_chunk *chunk);
 /* Append the steps of the chunk's deliveries. */
 void recon_deliver_record(struct recon *r, const struct recon_chunk *chunk);
 

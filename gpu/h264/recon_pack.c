@@ -96,8 +96,7 @@ static bool has_switching_slices(const struct rec_view *view)
 }
 
 void recon_chunk_plan(const struct recon *r, const struct recon_picture *pictures, uint32_t n,
-                      const struct recon_delivery *deliveries, uint32_t m,
-                      struct recon_chunk *chunk)
+                      struct recon_item *items, uint32_t m, struct recon_chunk *chunk)
 {
     struct counts c = {0};
     struct recon_shape shape = r->worst;
@@ -130,7 +129,7 @@ void recon_chunk_plan(const struct recon *r, const struct recon_picture *picture
     shape.deliveries = taken < n ? 0 : m < r->delivery_capacity ? m : r->delivery_capacity;
     *chunk = (struct recon_chunk){.pictures = pictures,
                                   .picture_count = taken,
-                                  .deliveries = deliveries,
+                                  .items = items,
                                   .delivery_count = shape.deliveries,
                                   .shape = shape,
                                   .copies = copies};
@@ -261,7 +260,7 @@ void recon_chunk_pack(struct recon *r, struct recon_flight *f, const struct reco
         if (chunk->pictures[i].view)
             pack_picture(r, f, chunk, &chunk->pictures[i], &c);
     for (uint32_t i = 0; i < chunk->delivery_count; i++)
-        section_put(f, chunk, BIND_DELIVER, i, &r->items[i].args, 1,
+        section_put(f, chunk, BIND_DELIVER, i, &chunk->items[i].args, 1,
                     sizeof(struct recon_deliver_args));
     pieces_put(r, f);
     for (uint32_t i = 0; i <= BIND_DELIVER; i++)

@@ -126,7 +126,7 @@ static bool want_deliveries(struct recon *r, struct wants *wants, const struct r
 {
     bool blurred = false;
     for (uint32_t i = 0; i < chunk->shaded; i++) {
-        const struct recon_item *item = &r->items[i];
+        const struct recon_item *item = &chunk->items[i];
         const uint32_t constants[2] = {(uint32_t)item->format, item->variant % 2};
         if (recon_item_blurred(item)) {
             blurred = true;

@@ -50,13 +50,11 @@ static void record_upload(struct recon *r, const struct recon_flight *f)
 {
     VkBuffer to = r->g->unified ? f->staging.buffer : f->upload.buffer;
     if (!r->g->unified && f->region_count)
-        gpu_steps_add(&r->steps, (struct gpu_step){
-                                     .kind = GPU_STEP_COPY,
-                                     .copy = {f->staging.buffer, to, f->region_count, f->regions}});
+        gpu_steps_next(&r->steps, GPU_STEP_COPY)->copy =
+            (struct gpu_step_copy){f->staging.buffer, to, f->region_count, f->regions};
     for (uint32_t i = 0; i < f->copy_count; i++)
-        gpu_steps_add(&r->steps,
-                      (struct gpu_step){.kind = GPU_STEP_COPY,
-                                        .copy = {f->copies[i].from, to, 1, &f->copies[i].region}});
+        gpu_steps_next(&r->steps, GPU_STEP_COPY)->copy =
+            (struct gpu_step_copy){f->copies[i].from, to, 1, &f->copies[i].region};
 }
 
 static void record_zeros(struct recon *r, const struct recon_chunk *chunk)
@@ -66,10 +64,8 @@ static void record_zeros(struct recon *r, const struct recon_chunk *chunk)
     gpu_steps_access(&r->steps, BARRIER_COMMAND, BARRIER_TRANSFER, 0, r->zeroed);
     for (uint32_t i = 0; i <= BIND_DELIVER; i++)
         if (r->zeroed & RECON_B(i))
-            gpu_steps_add(&r->steps,
-                          (struct gpu_step){.kind = GPU_STEP_FILL,
-                                            .fill = {r->scratch.buffer, r->regions[i].offset,
-                                                     r->regions[i].size, NULL}});
+            gpu_steps_next(&r->steps, GPU_STEP_FILL)->fill = (struct gpu_step_fill){
+                r->scratch.buffer, r->regions[i].offset, r->regions[i].size, NULL};
 }
 
 /* Copies of one batch do not depend on each other: one barrier in front of them all. */
@@ -90,10 +86,8 @@ static void record_slot_copies(struct recon *r, const struct recon_chunk *chunk)
                                   .depth_luma = r->params.bit_depth[0],
                                   .depth_chroma = recon_chroma_depth(&r->params),
                                   .step = COPY_WHAT(rows, rows_from, p->planes ? p->planes : 7u)};
-        gpu_steps_add(&r->steps,
-                      recon_dispatch(r, VK_NULL_HANDLE, &push,
-                                     (luma->width + COPY_GROUP_X - 1) / COPY_GROUP_X,
-                                     (luma->height + COPY_GROUP_Y - 1) / COPY_GROUP_Y, 1));
+        recon_dispatch(r, VK_NULL_HANDLE, &push, (luma->width + COPY_GROUP_X - 1) / COPY_GROUP_X,
+                       (luma->height + COPY_GROUP_Y - 1) / COPY_GROUP_Y, 1);
     }
     gpu_steps_label(&r->steps, NULL);
 }
@@ -134,7 +128,7 @@ static void record_dispatches(struct recon *r, const struct recon_pass *pass,
             continue;
         gpu_steps_access(&r->steps, BARRIER_COMMAND, BARRIER_COMPUTE, pass_reads(pass, shape),
                          pass_writes(pass, shape));
-        gpu_steps_add(&r->steps, recon_dispatch(r, VK_NULL_HANDLE, &push, xyz[0], xyz[1], xyz[2]));
+        recon_dispatch(r, VK_NULL_HANDLE, &push, xyz[0], xyz[1], xyz[2]);
     }
 }
 
@@ -142,13 +136,12 @@ static void record_indirect(struct recon *r, const struct recon_pass *pass,
                             const struct recon_shape *shape)
 {
     struct recon_push push = push_of(r, pass, shape);
-    struct gpu_step step = recon_dispatch(r, VK_NULL_HANDLE, &push, 0, 0, 0);
-    step.group.indirect = r->scratch.buffer;
-    step.group.offset = r->regions[BIND_COUNTERS].offset + pass->indirect_offset;
-    const struct barrier_access access = {BARRIER_COMMAND, BARRIER_COMPUTE, pass_reads(pass, shape),
-                                          pass_writes(pass, shape), RECON_B(BIND_COUNTERS)};
-    gpu_steps_add(&r->steps, (struct gpu_step){.kind = GPU_STEP_ACCESS, .access = access});
-    gpu_steps_add(&r->steps, step);
+    gpu_steps_next(&r->steps, GPU_STEP_ACCESS)->access =
+        (struct barrier_access){BARRIER_COMMAND, BARRIER_COMPUTE, pass_reads(pass, shape),
+                                pass_writes(pass, shape), RECON_B(BIND_COUNTERS)};
+    struct gpu_step_group *group = recon_dispatch(r, VK_NULL_HANDLE, &push, 0, 0, 0);
+    group->indirect = r->scratch.buffer;
+    group->offset = r->regions[BIND_COUNTERS].offset + pass->indirect_offset;
 }
 
 static void record_pass(struct recon *r, const struct recon_chunk *chunk, uint32_t index)
@@ -171,12 +164,12 @@ static void record_pass(struct recon *r, const struct recon_chunk *chunk, uint32
 
 static void after_part(struct recon *r, enum gpu_step_kind kind, enum recon_part part)
 {
-    gpu_steps_add(&r->steps, (struct gpu_step){.kind = kind, .part = part});
+    gpu_steps_next(&r->steps, kind)->part = part;
 }
 
 static void after_point(struct recon *r, struct gpu_point point)
 {
-    gpu_steps_add(&r->steps, (struct gpu_step){.kind = GPU_STEP_AFTER, .point = point});
+    gpu_steps_next(&r->steps, GPU_STEP_AFTER)->point = point;
 }
 
 /* Deliveries that still read slots which the chunk writes. */
@@ -216,7 +209,7 @@ static void begin_part(struct recon *r, const struct recon_flight *f,
 
 static void record_binding(struct recon *r, const struct recon_flight *f)
 {
-    gpu_steps_add(&r->steps, (struct gpu_step){.kind = GPU_STEP_BIND, .bind = {r->layout, f->set}});
+    gpu_steps_next(&r->steps, GPU_STEP_BIND)->bind = (struct gpu_step_bind){r->layout, f->set};
 }
 
 /* Clears, copies of slots, the passes. */
