@@ -7,24 +7,6 @@
  */
 #include "daemon/worker/steps/reconstruct.h"
 
-/* ---- submissions of a store ---- */
-
-/* An empty one. There are as many as may be in flight. */
-static struct submission *submission_take(struct store *st)
-{
-    struct submission *sub = st->spare;
-    st->spare = sub->next;
-    sub->next = NULL;
-    sub->delivery_count = 0;
-    return sub;
-}
-
-static void submission_put(struct store *st, struct submission *sub)
-{
-    sub->next = st->spare;
-    st->spare = sub;
-}
-
 /* ---- completion ---- */
 
 static int64_t gpu_ns(const struct recon_times *before, const struct recon_times *after)
@@ -57,7 +39,8 @@ static void submission_complete(struct engine *e, struct store *st, struct submi
         d->frame.decoded_ns = now;
         d->frame.trace[PELTON_TRACE_GPU] = gpu;
     }
-    submission_put(st, sub);
+    sub->next = st->spare;
+    st->spare = sub;
 }
 
 bool store_complete(struct engine *e, struct store *st)
@@ -142,8 +125,10 @@ static bool submission_is_awaited(const struct engine *e, const struct submissio
     return false;
 }
 
+/* The spare one that was filled is in flight. */
 static void store_append(struct store *st, struct submission *sub)
 {
+    st->spare = sub->next;
     sub->next = NULL;
     if (st->last)
         st->last->next = sub;
@@ -153,20 +138,19 @@ static void store_append(struct store *st, struct submission *sub)
     st->slots.in_flight++;
 }
 
-/* Collected and prepared; NULL: nothing is to be done. With the lock, dropped meanwhile. */
+/* A spare one, collected and prepared; NULL: nothing is to be done. There are as many as may be in
+ * flight. With the lock, dropped meanwhile. */
 static struct submission *submission_collect(struct engine *e, struct store *st)
 {
     if (e->gpu_lost || st->slots.in_flight >= batches_most(&e->schedule))
         return NULL;
-    struct submission *sub = submission_take(st);
+    struct submission *sub = st->spare;
+    sub->delivery_count = 0;
     batch_collect(&e->schedule, &st->slots, &sub->batch);
     if (sub->batch.count)
         submission_prepare_all(e, sub);
     submission_deliver(e, sub);
-    if (sub->batch.count || sub->delivery_count)
-        return sub;
-    submission_put(st, sub);
-    return NULL;
+    return sub->batch.count || sub->delivery_count ? sub : NULL;
 }
 
 bool store_submit(struct engine *e, struct store *st)
