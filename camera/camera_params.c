@@ -6,6 +6,7 @@
 #include "camera/camera_params.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -26,6 +27,8 @@ enum kind {
     LENS,
     MAINS,
     PATH,
+    NAME,
+    CONTROLS,
     BLACK,
     MATRIX,
     RECT,
@@ -40,6 +43,7 @@ static const char *const meterings[] = {"matrix", "centre", "spot", "region", NU
 static const char *const matrices[] = {"bt709", "bt601", NULL};
 static const char *const ranges[] = {"limited", "full", NULL};
 static const char *const memories[] = {"auto", "mmap", "userptr", NULL};
+static const char *const medias[] = {"auto", "off", "on", NULL};
 static const char *const interpolations[] = {"bilinear", "bicubic", NULL};
 
 static const struct row {
@@ -64,9 +68,16 @@ static const struct row {
      "defect clamp: raw units that a sample may exceed its like neighbours by; 0 none"},
     {"realtime", FLAG, AT(realtime), 0, 0, NULL,
      "at the sensor's pace; no: as fast as frames are taken"},
-    {"buffers", WORD, AT(buffers), 0, 0, memories, "V4L2: auto, mmap or userptr"},
-    {"wait", FLAG, AT(wait), 0, 0, NULL,
+    {"buffers", WORD, AT(device.buffers), 0, 0, memories, "V4L2: auto, mmap or userptr"},
+    {"wait", FLAG, AT(device.wait), 0, 0, NULL,
      "V4L2: a device that is absent at the start is waited for; named sources always are"},
+    {"media", WORD, AT(device.media), 0, 0, medias,
+     "V4L2: links and pad formats of a media controller: auto (where the device asks for it), off "
+     "or on"},
+    {"sensor", NAME, AT(device.sensor), 0, CAMERA_ENTITY, NULL,
+     "V4L2: name of the sensor in the media controller's graph; else the one that is connected"},
+    {"controls", CONTROLS, AT(device.controls), 0, CAMERA_LISTED, NULL,
+     "V4L2: NAME=NUMBER, several with commas, names as v4l2-ctl -L prints them"},
     {"loop", FLAG, AT(loop), 0, 0, NULL, "raw files: from the start again"},
     {"frames", BIG, AT(frames), 0, 1e15, NULL, "end after so many"},
     {"scene_frames", COUNT, AT(sim.scene_frames), 1, 32, NULL,
@@ -463,6 +474,37 @@ static bool parse_count(const char *text, const struct row *row, uint32_t *out)
     return true;
 }
 
+bool camera_listed_control(const char **text, char name[CAMERA_LISTED_NAME], int64_t *value)
+{
+    const char *at = *text;
+    char *end;
+    size_t n = strspn(at, "abcdefghijklmnopqrstuvwxyz0123456789_");
+    if (!n || n >= CAMERA_LISTED_NAME || at[n] != '=')
+        return false;
+    const char *digits = at + n + 1;
+    errno = 0;
+    long long number = strtoll(digits, &end, 0);
+    if (!isdigit((unsigned char)digits[*digits == '-']) || errno || (*end && *end != ','))
+        return false;
+    memcpy(name, at, n);
+    name[n] = 0;
+    *value = number;
+    *text = end + (*end == ',');
+    return true;
+}
+
+static bool parse_controls(const char *text, const struct row *row, char *out)
+{
+    char name[CAMERA_LISTED_NAME];
+    int64_t value;
+    const char *at = text;
+    while (camera_listed_control(&at, name, &value) && *at)
+        ;
+    if (at == text || *at || at[-1] == ',')
+        return false;
+    return snprintf(out, (size_t)row->most, "%s", text) < (int)row->most;
+}
+
 static bool parse(const struct row *row, const char *text, struct camera_params *p)
 {
     void *at = (char *)p + row->at;
@@ -497,6 +539,10 @@ static bool parse(const struct row *row, const char *text, struct camera_params 
         return parse_rect(text, row, at);
     case TABLE:
         return parse_tone_table(text, p);
+    case NAME:
+        return *text && snprintf(at, (size_t)row->most, "%s", text) < (int)row->most;
+    case CONTROLS:
+        return parse_controls(text, row, at);
     case PATH:
         return *text && snprintf(at, CAMERA_PATH, "%s", text) < CAMERA_PATH;
     }

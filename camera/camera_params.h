@@ -21,6 +21,9 @@ enum {
     CAMERA_WHY = 200,
     CAMERA_ADDRESS = 4096,
     CAMERA_LIGHT_STEPS = 16,
+    CAMERA_ENTITY = 64,
+    CAMERA_LISTED = 512,
+    CAMERA_LISTED_NAME = 40,
     CAMERA_TONE_LISTED = 128
 };
 
@@ -28,6 +31,9 @@ enum {
 enum camera_coding { CAMERA_SAMPLES, CAMERA_MJPEG, CAMERA_H264 };
 
 enum camera_buffers { CAMERA_BUFFERS_AUTO, CAMERA_BUFFERS_MMAP, CAMERA_BUFFERS_USERPTR };
+
+/* Behind a media controller: auto where the device asks for it. */
+enum camera_media { CAMERA_MEDIA_AUTO, CAMERA_MEDIA_OFF, CAMERA_MEDIA_ON };
 
 enum camera_kind { CAMERA_SIM, CAMERA_V4L2, CAMERA_BAYER };
 
@@ -50,6 +56,15 @@ struct camera_sim {
     uint64_t light_from[CAMERA_LIGHT_STEPS];
     uint64_t seed;
     uint64_t lost_at; /* unplugged after so many frames, for two seconds; 0: never */
+};
+
+/* A V4L2 device beyond its format. */
+struct camera_device {
+    uint32_t buffers;             /* enum camera_buffers */
+    uint32_t media;               /* enum camera_media */
+    char sensor[CAMERA_ENTITY];   /* its entity's name; empty: the one that is connected */
+    char controls[CAMERA_LISTED]; /* NAME=NUMBER,...: set when it is opened */
+    bool wait;                    /* one that is absent at the start is waited for */
 };
 
 /* The lens: of the simulated sensor, and straightened where rectify is set. */
@@ -84,8 +99,6 @@ struct camera_params {
      * has */
     uint32_t pieces;
     bool format_given;
-    uint32_t buffers;  /* enum camera_buffers, of V4L2 devices */
-    bool wait;         /* V4L2: a device that is absent at the start is waited for */
     uint32_t black[4]; /* raw units, of the upper left 2x2 samples, row by row */
     uint32_t white;    /* raw units; 0: the largest of depth */
     uint32_t defect;   /* raw units; 0: no clamp */
@@ -93,6 +106,7 @@ struct camera_params {
     bool loop;         /* bayer: from the start again */
     uint64_t frames;   /* ends after so many; 0: never */
 
+    struct camera_device device;
     struct camera_sim sim;
     struct camera_optics optics;
     struct camera_exposure exposure;
@@ -123,6 +137,9 @@ bool camera_params_known(const char *key);
 /* The values of a tone table that is a list: their number, 0 where the text is none (it is a file's
  * name then). */
 uint32_t camera_tone_listed(const char *text, uint16_t out[CAMERA_TONE_LISTED]);
+/* The next of device.controls, which *text passes; false: none is left, or it is none. Names are as
+ * v4l2-ctl prints them. */
+bool camera_listed_control(const char **text, char name[CAMERA_LISTED_NAME], int64_t *value);
 /* Appends `key=value` to an address of CAMERA_ADDRESS bytes, escaped; false where it is full. */
 bool camera_address_append(char *address, const char *key, const char *value);
 /* Their format's name, as in the setting. */

@@ -71,7 +71,7 @@ static int camera_start(struct camera *c, const char *uri, bool was_open, char w
 {
     if (camera_params_parse(uri, &c->params, why) < 0)
         return PELTON_ERR_USAGE;
-    c->params.wait |= was_open;
+    c->params.device.wait |= was_open;
     c->asked = c->params;
     c->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     c->uri = strdup(uri);

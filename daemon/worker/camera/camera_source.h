@@ -32,7 +32,7 @@ struct source_frame {
 /* Whether a device that cannot be opened is waited for: it is to be, and time may mend it. */
 static inline bool camera_absence_passes(const struct camera_params *p, int code)
 {
-    return p->wait &&
+    return p->device.wait &&
            (code == PELTON_ERR_NOT_FOUND || code == PELTON_ERR_UNPLUGGED ||
             code == PELTON_ERR_BUSY || code == PELTON_ERR_PERMISSION || code == PELTON_ERR_TIMEOUT);
 }

@@ -11,6 +11,7 @@
 #define PELTON_CAMERA_V4L2_H
 
 #include "daemon/worker/camera/camera_source.h"
+#include "daemon/worker/camera/media_pipe.h"
 
 enum { V4L2_BUFFERS = SOURCE_BUFFERS, V4L2_PLANES = 3 };
 
@@ -30,8 +31,8 @@ struct v4l2_image {
     uint32_t colorspace, ycbcr_enc, quantization;
 };
 /* The type of buffers of an open device: V4L2_BUF_TYPE_VIDEO_CAPTURE, or _MPLANE where it has only
- * that; 0: it captures none. -1 with errno. */
-int v4l2_capture_type(int fd);
+ * that; 0: it captures none. -1 with errno. *media: it has V4L2_CAP_IO_MC. */
+int v4l2_capture_type(int fd, bool *media);
 /* -1 with errno. The second asks for image's fourcc and size; it becomes what the device made of
  * that. */
 int v4l2_image_get(int fd, uint32_t type, struct v4l2_image *out);
@@ -43,25 +44,46 @@ struct v4l2_choice {
     /* of what the device has that which can be read; where there is none of that, all */
     char list[120];
 };
+/* Of those formats only that the video node makes of a code that arrives at its pad. */
+struct v4l2_filter {
+    struct media_code code;
+    bool exact; /* the driver lists all formats for each code, so the depth has to agree */
+};
 /* The device's format for params: the one that was asked for, else by preference: raw Bayer, NV12,
  * YUYV, UYVY, NV21, YU12, MJPEG, grey, H.264; of these the first that reaches params->fps at this
- * size. */
+ * size. filter NULL: of all formats. */
 void v4l2_kind_choose(int fd, uint32_t type, const struct camera_params *params, uint32_t width,
-                      uint32_t height, struct v4l2_choice *out);
+                      uint32_t height, const struct v4l2_filter *filter, struct v4l2_choice *out);
 
-/* Exposure and gain of an open device (v4l2_controls.c). */
+struct v4l2_queryctrl;
+/* One control of a device or sub-device that can be set; false: there is none. */
+bool v4l2_control_query(int fd, uint32_t id, struct v4l2_queryctrl *out);
+/* Of 32 bits or, as pixel rates are, of 64. False: it cannot be read. */
+bool v4l2_control_read(int fd, uint32_t id, int64_t *out);
+/* false: refused, or not there */
+bool v4l2_control_write(int fd, uint32_t id, int32_t value);
+
+/* Exposure and gain of an open device, or of its sub-devices (v4l2_controls.c). */
 struct v4l2_controls {
+    int time_fd, gain_fd;        /* of those who have them; borrowed */
     uint32_t time_id, gain_id;   /* 0: the device has none */
     double time_unit;            /* microseconds of one step */
+    struct media_gain model;     /* where the sensor's is known; else: */
     double gain_unit, gain_base; /* factor = gain_base + control / gain_unit */
     int64_t time, gain;          /* as the device has them */
 };
+struct v4l2_device;
 /* Finds them and narrows the limits of params to the device's. */
-void v4l2_controls_open(int fd, struct v4l2_controls *c, struct camera_params *params);
+void v4l2_controls_open(const struct v4l2_device *d, struct v4l2_controls *c,
+                        struct camera_params *params);
 /* Switches the device's own exposure control off. */
-void v4l2_controls_manual(int fd);
+void v4l2_controls_manual(const struct v4l2_device *d);
 /* What the device made of e. */
-struct ae_exposure v4l2_controls_set(int fd, struct v4l2_controls *c, const struct ae_exposure *e);
+struct ae_exposure v4l2_controls_set(struct v4l2_controls *c, const struct ae_exposure *e);
+/* Sets params' list of controls by name, each on the sub-device that has it, else on the device
+ * (v4l2_named.c). */
+int v4l2_controls_named(const struct v4l2_device *d, const struct camera_params *params,
+                        struct pelton_failure *failure);
 
 /* again where a signal came; -1 with errno */
 int v4l2_ioctl(int fd, unsigned long request, void *argument);
@@ -85,6 +107,8 @@ struct v4l2_buffer_memory {
 struct v4l2_device {
     int fd;           /* -1: closed */
     const char *path; /* borrowed */
+    bool media;       /* V4L2_CAP_IO_MC: its formats and links are set through sub-devices */
+    struct media_pipe pipe;
     const struct v4l2_kind *kind;
     uint32_t type; /* of its buffers */
     struct v4l2_image image;

@@ -152,6 +152,7 @@ void v4l2_device_close(struct v4l2_device *d)
     if (d->streaming)
         v4l2_ioctl(d->fd, VIDIOC_STREAMOFF, &(int){(int)d->type});
     unmap_all(d);
+    media_pipe_close(&d->pipe);
     if (d->fd >= 0)
         close(d->fd);
     d->fd = -1;

@@ -10,120 +10,21 @@
 #include "daemon/worker/camera/v4l2.h"
 #include "daemon/worker/clock.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <linux/videodev2.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 enum { LARGEST_STRIDE = 1 << 20, LARGEST_IMAGE = 1 << 30 };
-
-int v4l2_ioctl(int fd, unsigned long request, void *argument)
-{
-    int rc;
-    do {
-        rc = ioctl(fd, request, argument);
-    } while (rc < 0 && errno == EINTR);
-    return rc;
-}
-
-/* ---- failures ---- */
-
-static void name_process(int pid, char *out, size_t size)
-{
-    char path[64], name[64] = "?";
-    snprintf(path, sizeof(path), "/proc/%d/comm", pid);
-    FILE *comm = fopen(path, "re");
-    if (comm && fgets(name, sizeof(name), comm))
-        name[strcspn(name, "\n")] = 0;
-    if (comm)
-        fclose(comm);
-    snprintf(out, size, "%s (pid %d)", name, pid);
-}
-
-/* How often. */
-static int has_open(int pid, const char *real)
-{
-    char folder[64], target[PATH_MAX];
-    int found = 0;
-    snprintf(folder, sizeof(folder), "/proc/%d/fd", pid);
-    DIR *files = opendir(folder);
-    for (struct dirent *f; files && (f = readdir(files)) != NULL;) {
-        ssize_t n = readlinkat(dirfd(files), f->d_name, target, sizeof(target) - 1);
-        found += n > 0 && (size_t)n == strlen(real) && !memcmp(target, real, (size_t)n);
-    }
-    if (files)
-        closedir(files);
-    return found;
-}
-
-bool v4l2_holder(const char *path, char *out, size_t size)
-{
-    char real[PATH_MAX];
-    DIR *processes = realpath(path, real) ? opendir("/proc") : NULL;
-    bool found = false;
-    for (struct dirent *p; processes && !found && (p = readdir(processes)) != NULL;) {
-        int pid = atoi(p->d_name);
-        found = pid > 0 && pid != (int)getpid() && has_open(pid, real) > 0;
-        if (found)
-            name_process(pid, out, size);
-    }
-    if (processes && !found && has_open(getpid(), real) > 1) {
-        snprintf(out, size, "this daemon, under another address");
-        found = true;
-    }
-    if (processes)
-        closedir(processes);
-    return found;
-}
-
-int v4l2_device_fail(const struct v4l2_device *d, struct pelton_failure *failure, int code,
-                     const char *cause, const char *hint)
-{
-    *failure = (struct pelton_failure){.code = code};
-    snprintf(failure->cause, sizeof(failure->cause), "%.80s: %.170s", d->path, cause);
-    snprintf(failure->hint, sizeof(failure->hint), "%s", hint);
-    return code;
-}
-
-int v4l2_device_fail_errno(const struct v4l2_device *d, struct pelton_failure *failure,
-                           const char *what)
-{
-    char cause[200], holder[100];
-    int error = errno;
-    if (error == EBUSY) {
-        bool known = v4l2_holder(d->path, holder, sizeof(holder));
-        snprintf(cause, sizeof(cause), "the device is busy, held by %s",
-                 known ? holder : "a process of another user");
-        return v4l2_device_fail(d, failure, PELTON_ERR_BUSY, cause,
-                                "a capture device serves one program: end the other one");
-    }
-    if (error == ENODEV || error == EIO || error == ENXIO)
-        return v4l2_device_fail(d, failure, PELTON_ERR_UNPLUGGED, "the device is gone (unplugged?)",
-                                "it is opened again when it is there");
-    if (error == ENOENT)
-        return v4l2_device_fail(d, failure, PELTON_ERR_NOT_FOUND, "no such device",
-                                "ls /dev/v4l/by-id");
-    if (error == EACCES || error == EPERM)
-        return v4l2_device_fail(d, failure, PELTON_ERR_PERMISSION, strerror(error),
-                                "the daemon's user has to be in the group video");
-    if (error == ENOTTY)
-        return v4l2_device_fail(d, failure, PELTON_ERR_INPUT, "not a video capture device", "");
-    snprintf(cause, sizeof(cause), "%s: %s", what, strerror(error));
-    return v4l2_device_fail(d, failure, PELTON_ERR_INPUT, cause, "");
-}
 
 /* ---- opening ---- */
 
 static int check_capabilities(struct v4l2_device *d, struct pelton_failure *failure)
 {
-    int type = v4l2_capture_type(d->fd);
+    int type = v4l2_capture_type(d->fd, &d->media);
     if (type < 0)
         return v4l2_device_fail_errno(d, failure, "VIDIOC_QUERYCAP");
     if (type == 0)
@@ -246,47 +147,72 @@ static void take_colour(const struct v4l2_image *f, struct camera_params *p)
         p->exposure.ae_enable = false; /* the camera has its own */
 }
 
+/* The kind and the size that the device is to take. */
+static int choose_format(struct v4l2_device *d, const struct camera_params *p,
+                         struct v4l2_choice *out, uint32_t *width, uint32_t *height,
+                         struct pelton_failure *failure)
+{
+    struct v4l2_image now;
+    if (d->pipe.full)
+        return media_pipe_format(d, p, out, width, height, failure);
+    if (v4l2_image_get(d->fd, d->type, &now) < 0)
+        return v4l2_device_fail_errno(d, failure, "VIDIOC_G_FMT");
+    *width = p->width ? p->width : now.width;
+    *height = p->height ? p->height : now.height;
+    v4l2_kind_choose(d->fd, d->type, p, *width, *height, NULL, out);
+    return 0;
+}
+
+static int other_format(const struct v4l2_device *d, uint32_t width, uint32_t height,
+                        struct pelton_failure *failure)
+{
+    char name[12], cause[160];
+    v4l2_fourcc_name(d->image.fourcc, name);
+    snprintf(cause, sizeof(cause), "asked for %ux%u, the device gives %ux%u in %s", width, height,
+             d->image.width, d->image.height, name);
+    return v4l2_device_fail(d, failure, PELTON_ERR_UNSUPPORTED, cause,
+                            "v4l2-ctl --list-formats-ext");
+}
+
+static void take_format(const struct v4l2_device *d, struct camera_params *p)
+{
+    p->width = d->image.width;
+    p->height = d->image.height;
+    p->order = d->kind->order;
+    p->depth = d->kind->depth;
+    p->packing = d->kind->packing;
+    p->coding = d->kind->coding;
+    p->pieces = d->kind->planes > 1 ? d->kind->planes : 0;
+    p->realtime = true;
+    p->format_given = true; /* when it is opened again */
+    take_colour(&d->image, p);
+}
+
 static int set_format(struct v4l2_device *d, struct camera_params *p,
                       struct pelton_failure *failure)
 {
-    struct v4l2_image now;
     struct v4l2_choice choice;
-    if (v4l2_image_get(d->fd, d->type, &now) < 0)
-        return v4l2_device_fail_errno(d, failure, "VIDIOC_G_FMT");
-    uint32_t width = p->width ? p->width : now.width, height = p->height ? p->height : now.height;
-    v4l2_kind_choose(d->fd, d->type, p, width, height, &choice);
+    uint32_t width, height;
+    int rc = choose_format(d, p, &choice, &width, &height, failure);
+    if (rc < 0)
+        return rc;
     const struct v4l2_kind *kind = choice.kind;
     if (!kind)
         return no_format(d, p, &choice, failure);
     d->image = (struct v4l2_image){.fourcc = kind->fourcc, .width = width, .height = height};
     if (v4l2_image_set(d->fd, d->type, &d->image) < 0)
         return v4l2_device_fail_errno(d, failure, "VIDIOC_S_FMT");
-    if (d->image.fourcc != kind->fourcc || d->image.width != width || d->image.height != height) {
-        char name[12], cause[160];
-        v4l2_fourcc_name(d->image.fourcc, name);
-        snprintf(cause, sizeof(cause), "asked for %ux%u, the device gives %ux%u in %s", width,
-                 height, d->image.width, d->image.height, name);
-        return v4l2_device_fail(d, failure, PELTON_ERR_UNSUPPORTED, cause,
-                                "v4l2-ctl --list-formats-ext");
-    }
+    if (d->image.fourcc != kind->fourcc || d->image.width != width || d->image.height != height)
+        return other_format(d, width, height, failure);
     d->kind = kind;
     lay_out(d);
-    int rc = check_image(d, failure);
+    rc = check_image(d, failure);
     if (rc < 0)
         return rc;
     count_least(d);
     for (uint32_t i = 0; i < V4L2_PLANES; i++)
         d->image.bytes[i] = d->image.bytes[i] < LARGEST_IMAGE ? d->image.bytes[i] : LARGEST_IMAGE;
-    p->width = width;
-    p->height = height;
-    p->order = kind->order;
-    p->depth = kind->depth;
-    p->packing = kind->packing;
-    p->coding = kind->coding;
-    p->pieces = kind->planes > 1 ? kind->planes : 0;
-    p->realtime = true;
-    p->format_given = true; /* when it is opened again */
-    take_colour(&d->image, p);
+    take_format(d, p);
     return 0;
 }
 
@@ -295,7 +221,9 @@ static void set_rate(struct v4l2_device *d, struct camera_params *p)
     struct v4l2_streamparm parm = {.type = d->type};
     parm.parm.capture.timeperframe = (struct v4l2_fract){1000, (uint32_t)(p->fps * 1000 + 0.5)};
     const struct v4l2_fract *got = &parm.parm.capture.timeperframe;
-    if (v4l2_ioctl(d->fd, VIDIOC_S_PARM, &parm) == 0 && got->numerator && got->denominator)
+    if (d->pipe.full)
+        media_pipe_rate(&d->pipe, &p->fps);
+    else if (v4l2_ioctl(d->fd, VIDIOC_S_PARM, &parm) == 0 && got->numerator && got->denominator)
         p->fps = fmin(1000, fmax(0.1, (double)got->denominator / got->numerator));
     d->fps = p->fps;
 }
@@ -309,6 +237,8 @@ int v4l2_device_open(struct v4l2_device *d, struct camera_params *p, struct pelt
         return v4l2_device_fail_errno(d, failure, "open");
     int rc = check_capabilities(d, failure);
     rc = rc < 0 ? rc : take_signal(d, failure);
+    rc = rc < 0 ? rc : media_pipe_open(d, p, failure);
+    rc = rc < 0 ? rc : v4l2_controls_named(d, p, failure);
     rc = rc < 0 ? rc : set_format(d, p, failure);
     if (rc < 0) {
         v4l2_device_close(d);

@@ -88,12 +88,13 @@ void v4l2_fourcc_name(uint32_t fourcc, char out[12])
 
 /* ---- both forms of buffers ---- */
 
-int v4l2_capture_type(int fd)
+int v4l2_capture_type(int fd, bool *media)
 {
     struct v4l2_capability cap = {0};
     if (v4l2_ioctl(fd, VIDIOC_QUERYCAP, &cap) < 0)
         return -1;
     uint32_t caps = cap.capabilities & V4L2_CAP_DEVICE_CAPS ? cap.device_caps : cap.capabilities;
+    *media = caps & V4L2_CAP_IO_MC;
     if (!(caps & V4L2_CAP_STREAMING))
         return 0;
     return caps & V4L2_CAP_VIDEO_CAPTURE          ? V4L2_BUF_TYPE_VIDEO_CAPTURE
@@ -208,19 +209,30 @@ static void list_name(char *list, size_t size, const char *name)
         snprintf(list + n, size - n, " ...");
 }
 
+/* Samples of a sensor keep their order up to the video node. */
+static bool passes(const struct v4l2_filter *f, const struct v4l2_kind *k)
+{
+    if (!f)
+        return true;
+    return f->code.class == MEDIA_RAW
+               ? k->order == f->code.order && (!f->exact || k->depth == f->code.depth)
+               : f->code.class == MEDIA_YUV && k->order == ISP_YUV;
+}
+
 void v4l2_kind_choose(int fd, uint32_t type, const struct camera_params *p, uint32_t width,
-                      uint32_t height, struct v4l2_choice *out)
+                      uint32_t height, const struct v4l2_filter *filter, struct v4l2_choice *out)
 {
     const struct v4l2_kind *best = NULL, *slow = NULL;
     char others[sizeof(out)->list] = "";
     *out = (struct v4l2_choice){0};
     for (uint32_t i = 0; i < FORMATS_MOST; i++) {
-        struct v4l2_fmtdesc d = {.index = i, .type = type};
+        struct v4l2_fmtdesc d = {
+            .index = i, .type = type, .mbus_code = filter ? filter->code.code : 0};
         char name[12];
         if (v4l2_ioctl(fd, VIDIOC_ENUM_FMT, &d) < 0)
             break;
         const struct v4l2_kind *k = v4l2_kind_by_fourcc(d.pixelformat);
-        bool wanted = k && (!p->format_given || is_asked(k, p));
+        bool wanted = k && passes(filter, k) && (!p->format_given || is_asked(k, p));
         if (wanted && (!slow || k < slow))
             slow = k;
         if (wanted && (!best || k < best) &&

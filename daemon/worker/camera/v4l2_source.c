@@ -56,9 +56,9 @@ static int prepare(struct v4l2_source *s, struct pelton_failure *failure)
 
 static void take_control(struct v4l2_source *s, const struct ae_exposure *e)
 {
-    v4l2_controls_manual(s->device.fd);
+    v4l2_controls_manual(&s->device);
     s->own = false;
-    const struct ae_exposure made = v4l2_controls_set(s->device.fd, &s->controls, e);
+    const struct ae_exposure made = v4l2_controls_set(&s->controls, e);
     for (int i = 0; i <= SETTINGS; i++)
         s->queue[i] = made;
 }
@@ -70,7 +70,7 @@ static int open_v4l2(void *source, struct camera_params *p, struct pelton_failur
     int rc = v4l2_device_open(&s->device, &s->params, failure);
     if (rc < 0)
         return rc;
-    v4l2_controls_open(s->device.fd, &s->controls, &s->params);
+    v4l2_controls_open(&s->device, &s->controls, &s->params);
     rc = prepare(s, failure);
     if (rc < 0) {
         close_v4l2(s);
@@ -98,11 +98,11 @@ static int start_v4l2(void *source, const struct source_buffers *buffers, uint32
                       struct pelton_failure *failure)
 {
     struct v4l2_source *s = source;
-    bool fits = s->device.n_parts == 1 && s->params.buffers != CAMERA_BUFFERS_MMAP;
+    bool fits = s->device.n_parts == 1 && s->params.device.buffers != CAMERA_BUFFERS_MMAP;
     s->direct = fits && v4l2_device_start_user(&s->device, buffers, free);
     if (s->direct)
         return SOURCE_DIRECT;
-    if (s->params.buffers == CAMERA_BUFFERS_USERPTR)
+    if (s->params.device.buffers == CAMERA_BUFFERS_USERPTR)
         return v4l2_device_fail(&s->device, failure, PELTON_ERR_UNSUPPORTED,
                                 "the device takes no memory of ours",
                                 "buffers=auto copies its frames");
@@ -186,7 +186,7 @@ static void set_v4l2(void *source, const struct ae_exposure *e)
     else if (s->own && (e->time_us != s->first.time_us || e->analogue != s->first.analogue))
         take_control(s, e);
     if (!s->own)
-        s->queue[SETTINGS] = v4l2_controls_set(s->device.fd, &s->controls, e);
+        s->queue[SETTINGS] = v4l2_controls_set(&s->controls, e);
 }
 
 static void free_v4l2(void *source)

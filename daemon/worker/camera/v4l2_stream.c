@@ -93,12 +93,13 @@ bool v4l2_stream_wanted(const char *uri)
     if (p.format_given)
         return p.coding == CAMERA_H264;
     int fd = open(p.path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-    int type = fd >= 0 ? v4l2_capture_type(fd) : -1;
+    bool media;
+    int type = fd >= 0 ? v4l2_capture_type(fd, &media) : -1;
     struct v4l2_image now;
     struct v4l2_choice choice = {0};
     if (type > 0 && v4l2_image_get(fd, (uint32_t)type, &now) == 0)
         v4l2_kind_choose(fd, (uint32_t)type, &p, p.width ? p.width : now.width,
-                         p.height ? p.height : now.height, &choice);
+                         p.height ? p.height : now.height, NULL, &choice);
     if (fd >= 0)
         close(fd);
     return choice.kind && choice.kind->coding == CAMERA_H264;
