@@ -13,7 +13,7 @@ import argparse, concurrent.futures, contextlib, fcntl, glob, os, pathlib, struc
 import tempfile, time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-import devices, peltontest as t
+import devices, peltontest as t, vimc
 from devices import check
 
 WIDTH, HEIGHT = 320, 180
@@ -304,11 +304,17 @@ def main():
             TESTS[name](args, *pair)
             print(f"{name}: {time.monotonic() - started:.0f} s", flush=True)
 
-    wanted = args.names or (["formats", "errors"] if args.brief else list(TESTS))
+    wanted = [n for n in args.names if n != "vimc"]
+    if not args.names:
+        wanted = ["formats", "errors"] if args.brief else list(TESTS)
     with concurrent.futures.ThreadPoolExecutor(2) as pool: # as long as each other
         for one in [pool.submit(run, [n for n in wanted if (n == "formats") == first], pair)
                     for first, pair in zip((True, False), pairs)]:
             one.result()
+    if not args.names or "vimc" in args.names:
+        started = time.monotonic()
+        print(f"vimc: {time.monotonic() - started:.0f} s" if vimc.run(args)
+              else "vimc: skipped: the driver is not loaded", flush=True)
     if "errors" in wanted and os.access(DRIVER + "unbind", os.W_OK):
         removal(args, *pairs[1])
     return 1 if devices.FAILURES else 0

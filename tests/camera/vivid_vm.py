@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs a command in a virtual machine whose kernel has the vivid driver loaded.
+"""Runs a command in a virtual machine whose kernel has the driver vivid loaded, and vimc where
+scripts/install-deps could build it.
 
   vivid_vm.py [--kernel FOLDER]... [--vivid PARAMETERS] COMMAND...
 
@@ -15,7 +16,7 @@ import argparse, glob, os, re, shlex, shutil, subprocess, sys, tempfile
 
 SKIPPED, TOO_LONG = 77, 124
 FOLDERS = ("", "/var/cache/pelton/kernel")
-MODULES = ("virtio_pci", "9pnet_virtio", "9p", "overlay", "vivid")
+MODULES = ("virtio_pci", "9pnet_virtio", "9p", "overlay", "vivid", "vimc")
 
 INIT = r"""#!/bin/sh
 mkdir -p /proc /sys /dev /lower /upper /root
@@ -58,7 +59,7 @@ def in_order(folder, names):
     def add(name):
         path = files.get(name.replace("-", "_"))
         if path is None or path in out:
-            return # a part of the kernel itself
+            return # a part of the kernel itself, or not there
         depends = re.search(rb"\0depends=([^\0]*)\0", open(path, "rb").read())
         for other in depends.group(1).decode().split(",") if depends and depends.group(1) else []:
             add(other)
