@@ -3,7 +3,8 @@
  * The life of a picture between step 1 and its samples: stages, and the edges between them.
  *
  * A picture moves only by picture_move, and only along an edge of the table in picture.c. Each
- * edge states what must hold before it. Debug builds stop at a move that the table forbids.
+ * edge states what must hold before it. Debug and sanitized builds (PELTON_CHECKS) and the model
+ * test stop at a move that the table forbids; other builds compare the stage alone.
  *
  * QUEUED     nobody works on it; coders or the GPU may take it
  * ENTROPY    slices are being decoded, by coders or by the GPU
@@ -21,6 +22,7 @@
 #include "codec/h264.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum picture_stage {
@@ -110,16 +112,17 @@ struct frame_state {
 };
 
 struct picture_entropy {
+    struct picture *next;   /* in entropy_queue */
+    uint64_t bytes;         /* of its slices */
+    uint64_t largest_slice; /* split_slice_weight; only if the GPU may decode it */
+    uint64_t turn;          /* its place in the queue */
+    uint32_t slices_left;   /* not decoded yet */
+    uint32_t slice_next;    /* the first slice that nobody has taken */
+    struct picture *prev;   /* in entropy_queue */
+    uint64_t kept;          /* bytes of it in split.kept */
+    uint32_t slice_chunk;   /* slices that a coder takes at a time */
     enum picture_by by;
-    struct picture *next, *prev; /* in entropy_queue */
-    uint64_t bytes;              /* of its slices */
-    uint64_t largest_slice;      /* split_slice_weight; only if the GPU may decode it */
-    uint64_t turn;               /* its place in the queue */
-    uint64_t kept;               /* bytes of it in split.kept */
-    uint32_t slice_next;         /* the first slice that nobody has taken */
-    uint32_t slices_left;        /* not decoded yet */
-    uint32_t slice_chunk;        /* slices that a coder takes at a time */
-    uint32_t *slice_order;       /* with shuffle_seed: a permutation; else NULL */
+    uint32_t *slice_order; /* with shuffle_seed: a permutation; else NULL */
 };
 
 struct picture_motion {
@@ -143,23 +146,28 @@ struct picture_slot {
     uint64_t batch;      /* serial of the batch that holds it; 0: none */
 };
 
-/* Walks over long windows and queues look at the first fields only. */
+/* Walks over long queues read the first cache line of each picture, and no other. Those over
+ * windows read the second one, too. So a picture is allocated at a multiple of PICTURE_ALIGN. */
 struct picture {
-    enum picture_stage stage;
-    enum picture_outcome outcome;
-    enum picture_pace pace;
-    uint8_t can;      /* enum picture_can */
-    uint8_t refusals; /* not 0: the CPU decodes it at once, as others wait for it */
-    enum picture_lives records, coeffs;
-    struct picture *next; /* in its window, in decoding order */
+    uint8_t stage;           /* enum picture_stage */
+    uint8_t outcome;         /* enum picture_outcome */
+    uint8_t pace;            /* enum picture_pace */
+    uint8_t can;             /* enum picture_can */
+    uint8_t refusals;        /* not 0: the CPU decodes it at once, as others wait for it */
+    uint8_t records, coeffs; /* enum picture_lives */
     struct window *window;
+    struct picture *next; /* in its window, in decoding order */
+    struct picture_entropy entropy;
     struct h264_picture *pic; /* the window's reference, until the picture is retired */
     struct picture *owner;    /* first picture of its frame, which has the slot; maybe itself */
-    struct picture_entropy entropy;
     struct picture_slot slot;
     struct frame_state frame; /* the owner's */
     struct picture_motion motion;
 };
+#define PICTURE_ALIGN 64
+_Static_assert(offsetof(struct picture, entropy.slice_next) < PICTURE_ALIGN &&
+                   offsetof(struct picture, slot.slots) < 2 * PICTURE_ALIGN,
+               "the lines that walks read");
 
 /* The condition for an edge holds. */
 bool picture_may(const struct picture *p, enum picture_edge_name edge);

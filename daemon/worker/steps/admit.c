@@ -95,9 +95,10 @@ static void facts_of(const struct session *s, const struct picture *p, struct pi
 static struct picture *picture_new(struct session *s, struct h264_picture *pic)
 {
     uint64_t seed = s->engine->params.shuffle_seed;
-    struct picture *p = calloc(1, sizeof(*p));
+    struct picture *p = aligned_alloc(PICTURE_ALIGN, align_up(sizeof(*p), PICTURE_ALIGN));
     if (!p)
         return NULL;
+    *p = (struct picture){0};
     p->pic = pic;
     p->window = &s->window;
     p->entropy.bytes = pic->bytes_size;
