@@ -288,7 +288,8 @@ bool session_tend(struct engine *e, struct session *s)
     }
     session_retire(s, &unref);
     unref_pictures(e, &unref);
-    if (!session_names_retired(s))
+    bool former = s->sub.pools && s->sub.pools->next;
+    if (former && !session_names_retired(s))
         any |= subscription_pools_free(&s->sub, false);
     if (session_may_end(s))
         session_end_work(e, s);
