@@ -23,18 +23,23 @@ static void batch_add(struct batch *b, struct picture *p, struct batch_copy copy
 
 /* ---- what a picture reads ---- */
 
-/* A reference that cannot be read from this store makes the picture a copy. */
+/* A reference that cannot be read from this store makes the picture a copy. One that is not
+ * submitted blocks the picture, so that nobody looks at it again before that. */
 static bool references_submitted(struct picture *p, const struct batch *b)
 {
     for (uint32_t i = 0; i < p->pic->refs_held_count; i++) {
-        const struct picture *ref = p->pic->refs_held[i]->holder.user;
+        struct picture *ref = p->pic->refs_held[i]->holder.user;
         if (!ref) {
             picture_spoil(p);
             continue;
         }
         /* concealment holds one picture of a frame and reads all */
         const struct picture *owner = ref->owner;
-        if (ref->stage < PICTURE_SUBMITTED || ref->slot.batch == b->serial)
+        if (ref->stage < PICTURE_SUBMITTED) {
+            picture_block(p, ref);
+            return false;
+        }
+        if (ref->slot.batch == b->serial)
             return false;
         if (owner != p->owner && (!frame_submitted(owner) || owner->frame.batch == b->serial))
             return false;
@@ -150,9 +155,9 @@ static enum verdict batch_consider(struct window *w, struct picture *p, struct b
         return ENOUGH;
     if (owner->slot.slots ? owner->slot.slots != b->slots : owner != p)
         return NOT_YET; /* the first picture of the frame goes first */
+    bool grey = picture_needs_grey(p);
     if (!owner->slot.slots && !slots_claim(w, b->slots, oldest))
         return ENOUGH;
-    bool grey = picture_needs_grey(p);
     if (grey && !oldest)
         return ENOUGH;
     if (!p->slot.slots)
@@ -165,18 +170,24 @@ static enum verdict batch_consider(struct window *w, struct picture *p, struct b
     return ENOUGH;
 }
 
-static void collect_window(struct window *w, struct batch *b, uint32_t most)
+/* True: it may have more than that many. Most pictures of a long window are blocked, and the others
+ * are at its front, so the walk is short. */
+static bool collect_window(struct window *w, struct batch *b, uint32_t most)
 {
-    uint32_t ready = w->ready, look = BATCH_LOOK;
+    uint32_t open = w->ready - w->blocked, look = BATCH_LOOK;
     most = most > b->width - b->count ? b->width : b->count + most;
-    for (struct picture *p = w->waiting; p && ready && look && b->count < most;
-         p = p->next, look--) {
-        if (p->stage != PICTURE_READY)
+    for (struct picture *p = w->waiting; p && open && look; p = p->next, look--) {
+        if (p->stage != PICTURE_READY || p->blocked)
             continue;
-        ready--;
+        if (b->count == most)
+            return true;
+        uint32_t blocked = w->blocked;
         if (batch_consider(w, p, b) == ENOUGH)
-            return;
+            return false;
+        /* the picture itself, and later ones that waited for it */
+        open += w->blocked < blocked ? blocked - w->blocked - 1 : -1u;
     }
+    return false;
 }
 
 /* ---- single fields ---- */
@@ -209,7 +220,7 @@ uint32_t batches_most(const struct schedule *s)
 
 static bool window_takes_part(const struct window *w, const struct slots *st)
 {
-    return w->slots.of == st && !w->abort && w->ready;
+    return w->slots.of == st && !w->abort && w->ready > w->blocked;
 }
 
 /* Each window its share, beginning with another one each time. Then whoever has more. */
@@ -221,10 +232,10 @@ static void collect_shares(struct schedule *s, struct batch *b, uint32_t count)
         for (struct window *w = s->windows; w; w = w->next) {
             if (!window_takes_part(w, b->slots))
                 continue;
-            bool mine = pass == 0 ? at >= first : pass == 1 ? at < first : true;
+            bool mine = pass == 0 ? at >= first : pass == 1 ? at < first : w->slots.more;
             at++;
             if (mine)
-                collect_window(w, b, pass == 2 ? b->width : share);
+                w->slots.more = collect_window(w, b, pass == 2 ? b->width : share);
         }
     }
 }

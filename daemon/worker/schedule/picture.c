@@ -204,13 +204,46 @@ static void picture_ends(struct picture *p)
     wake_source(w);
 }
 
+void picture_block(struct picture *p, struct picture *by)
+{
+    p->blocked = true;
+    p->block.by = by;
+    p->block.next = by->block.first;
+    by->block.first = p;
+    p->window->blocked++;
+}
+
+static void picture_unblock(struct picture *p)
+{
+    p->blocked = false;
+    p->block.by = NULL;
+    p->window->blocked--;
+}
+
+/* Those that wait for it may be considered; it waits for none any more, as after abort. */
+static void picture_leaves_blocks(struct picture *p)
+{
+    for (struct picture *other = p->block.first; other; other = other->block.next)
+        picture_unblock(other);
+    p->block.first = NULL;
+    if (!p->blocked)
+        return;
+    struct picture **at = &p->block.by->block.first;
+    while (*at != p)
+        at = &(*at)->block.next;
+    *at = p->block.next;
+    picture_unblock(p);
+}
+
 static void picture_count(struct picture *p, enum picture_stage from)
 {
     struct window *w = p->window;
     w->ready += p->stage == PICTURE_READY;
     w->ready -= from == PICTURE_READY;
-    if (from < PICTURE_SUBMITTED && p->stage >= PICTURE_SUBMITTED)
+    if (from < PICTURE_SUBMITTED && p->stage >= PICTURE_SUBMITTED) {
         picture_leaves_wait(p);
+        picture_leaves_blocks(p);
+    }
     if (p->stage == PICTURE_SUBMITTED)
         p->owner->frame.submitted++;
     if (p->stage == PICTURE_DONE)

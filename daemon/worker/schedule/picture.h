@@ -140,6 +140,13 @@ struct picture_motion {
     uint32_t coeff_blocks;
 };
 
+/* READY pictures that wait for the submission of one that they read, and hold. */
+struct picture_block {
+    struct picture *by;    /* it waits for this one; NULL: for none */
+    struct picture *next;  /* in the list of that one */
+    struct picture *first; /* those that wait for this one */
+};
+
 struct picture_slot {
     struct slots *slots; /* NULL: none yet */
     uint32_t seat;       /* window_slots.seat when it took its slot */
@@ -155,12 +162,14 @@ struct picture {
     uint8_t can;             /* enum picture_can */
     uint8_t refusals;        /* not 0: the CPU decodes it at once, as others wait for it */
     uint8_t records, coeffs; /* enum picture_lives */
+    bool blocked;            /* READY, and one that it reads is not submitted (picture_block) */
     struct window *window;
     struct picture *next; /* in its window, in decoding order */
     struct picture_entropy entropy;
     struct h264_picture *pic; /* the window's reference, until the picture is retired */
     struct picture *owner;    /* first picture of its frame, which has the slot; maybe itself */
     struct picture_slot slot;
+    struct picture_block block;
     struct frame_state frame; /* the owner's */
     struct picture_motion motion;
 };
@@ -173,6 +182,8 @@ _Static_assert(offsetof(struct picture, entropy.slice_next) < PICTURE_ALIGN &&
 bool picture_may(const struct picture *p, enum picture_edge_name edge);
 /* Along an edge; its counters in the window and the schedule change, too. */
 void picture_move(struct picture *p, enum picture_edge_name edge);
+/* READY, it waits for the submission of `by`, which it reads. picture_move ends that. */
+void picture_block(struct picture *p, struct picture *by);
 /* It cannot be reconstructed: it becomes a copy. At any stage before DONE. */
 static inline void picture_spoil(struct picture *p)
 {

@@ -33,6 +33,7 @@ struct window_slots {
     uint32_t seat;     /* counts the stores that it was attached to */
     int64_t wait_ns;   /* since when it waits for slots; 0: it does not */
     uint64_t pictures; /* submitted to the present store */
+    bool more;         /* it may have more for the batch that is collected */
 };
 
 /* Pictures of a stream whose decoding has begun. */
@@ -57,7 +58,8 @@ struct window {
     struct picture *waiting;       /* the oldest that is not submitted; NULL: none */
     struct picture *last_queued;   /* its last one in the entropy queue; NULL: unknown */
     uint32_t busy;                 /* pictures that are not DONE */
-    uint32_t ready;                /* pictures that are READY */
+    uint32_t ready;                /* pictures that are READY, */
+    uint32_t blocked;              /* and so many of them wait for one that they read */
     uint32_t frames_ahead;         /* frames submitted before `waiting`, though later */
     uint32_t queued;               /* in the entropy queue, not begun, nobody waits for them */
     uint32_t pictures;             /* that exist */

@@ -223,7 +223,7 @@ static uint32_t heap_size(const struct picture *p)
 }
 
 struct sums {
-    uint32_t alive, busy, ready, begun, held, live;
+    uint32_t alive, busy, ready, blocked, begun, held, live;
     uint32_t decoded; /* and without waits */
     uint64_t kept;
 };
@@ -237,9 +237,14 @@ static void sum_picture(const struct picture *p, struct sums *t)
     CHECK(!(p->can & CAN_ENTROPY_GPU) || b->may_entropy);
     CHECK(!(p->can & CAN_MOTION_GPU) || b->may_motion);
     CHECK(p->stage != PICTURE_SUBMITTED || (p->slot.slots && p->slot.batch));
+    CHECK(!p->blocked || p->stage == PICTURE_READY);
+    CHECK(p->blocked ? p->block.by->stage < PICTURE_SUBMITTED : !p->block.by);
+    for (const struct picture *q = p->block.first; q; q = q->block.next)
+        CHECK(book_of(q)->alive && q->blocked && q->block.by == p);
     t->alive++;
     t->busy += p->stage != PICTURE_DONE;
     t->ready += p->stage == PICTURE_READY;
+    t->blocked += p->blocked;
     t->begun += p->stage != PICTURE_DONE && p->entropy.by == BY_CPU && p->pace == PACE_AHEAD;
     t->held += p->slot.slots && p->owner == p;
     t->live += p->pace == PACE_LIVE && p->stage < PICTURE_SUBMITTED;
@@ -254,6 +259,7 @@ static void check_window(struct window *w, struct sums *all)
         if (m.books[i].alive && m.pictures[i].window == w)
             sum_picture(&m.pictures[i], &t);
     CHECK(w->pictures == t.alive && w->busy == t.busy && w->ready == t.ready);
+    CHECK(w->blocked == t.blocked);
     CHECK(w->arrays.begun == t.begun);
     CHECK(w->slots.held == t.held);
     CHECK(!w->slots.of || w->slots.quota >= w->slots.base);

@@ -122,6 +122,48 @@ static void test_references(void **state)
     world_free(w);
 }
 
+/* A picture that waits for its reference is looked at again when that is submitted, and at once. */
+static void test_blocked(void **state)
+{
+    struct world *w = world(false);
+    struct picture *a = add(w, 0, 0, -1), *b = add(w, 0, 1, 0), *c = add(w, 0, 2, 1);
+    struct picture *d = add(w, 0, 3, -1);
+    a->stage = PICTURE_ENTROPY;
+    w->windows[0].ready--;
+    assert_int_equal(collect(w), 1);
+    assert_true(has(w, d));
+    assert_true(b->blocked && c->blocked);
+    assert_ptr_equal(b->block.by, a);
+    assert_int_equal(collect(w), 0);
+    a->stage = PICTURE_READY;
+    w->windows[0].ready++;
+    assert_int_equal(collect(w), 1);
+    assert_false(b->blocked);
+    assert_int_equal(w->windows[0].blocked, 1);
+    assert_int_equal(collect(w), 1);
+    assert_int_equal(collect(w), 1);
+    assert_true(has(w, c));
+    assert_int_equal(w->windows[0].blocked, 0);
+    world_free(w);
+}
+
+/* After abort a blocked picture leaves the list of one that is still being decoded. */
+static void test_blocked_discarded(void **state)
+{
+    struct world *w = world(false);
+    struct picture *a = add(w, 0, 0, -1), *b = add(w, 0, 1, 0), *c = add(w, 0, 2, 0);
+    a->stage = PICTURE_ENTROPY;
+    w->windows[0].ready--;
+    assert_int_equal(collect(w), 0);
+    assert_int_equal(w->windows[0].blocked, 2);
+    w->windows[0].abort = true;
+    assert_true(window_discard(&w->windows[0]));
+    assert_null(a->block.first);
+    assert_false(b->blocked || c->blocked);
+    assert_int_equal(w->windows[0].blocked, 0);
+    world_free(w);
+}
+
 /* Each window its share, beginning with another one each time; then whoever has more. */
 static void test_shares(void **state)
 {
@@ -270,11 +312,18 @@ static void test_in_flight(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_references), cmocka_unit_test(test_shares),
-        cmocka_unit_test(test_aborted),    cmocka_unit_test(test_other_store),
-        cmocka_unit_test(test_copy),       cmocka_unit_test(test_grey),
-        cmocka_unit_test(test_fields),     cmocka_unit_test(test_single_field),
-        cmocka_unit_test(test_outputs),    cmocka_unit_test(test_in_flight),
+        cmocka_unit_test(test_references),
+        cmocka_unit_test(test_blocked),
+        cmocka_unit_test(test_blocked_discarded),
+        cmocka_unit_test(test_shares),
+        cmocka_unit_test(test_aborted),
+        cmocka_unit_test(test_other_store),
+        cmocka_unit_test(test_copy),
+        cmocka_unit_test(test_grey),
+        cmocka_unit_test(test_fields),
+        cmocka_unit_test(test_single_field),
+        cmocka_unit_test(test_outputs),
+        cmocka_unit_test(test_in_flight),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
