@@ -62,6 +62,8 @@ static int setting_refuse(const char *key, char why[CONFIG_WHY])
         suggest_offer(&near, name);
     for (unsigned i = 0; i < OWN_KEYS; i++)
         suggest_offer(&near, own_keys[i]);
+    for (unsigned i = 0; (name = rights_key(i)) != NULL; i++)
+        suggest_offer(&near, name);
     snprintf(why, CONFIG_WHY, "%.60s: no key of a source%s", key,
              suggest_text(&near, also, sizeof(also)));
     return -1;
@@ -140,6 +142,8 @@ int source_set(struct configured_source *s, const char *folder, const char *key,
         return field_set(&s->password, value, why);
     if (!strcmp(key, "password_file") && (s->password_file || !s->password))
         return secret_set(s, folder, value, why);
+    if (!strncmp(key, "read.", 5) || !strncmp(key, "control.", 8))
+        return rights_set(&s->rights, key, value, why);
     if (!strncmp(key, "password", 8) && (!key[8] || !strcmp(key + 8, "_file"))) {
         snprintf(why, CONFIG_WHY, "password and password_file: one of them");
         return -1;

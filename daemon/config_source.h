@@ -7,6 +7,7 @@
 #define PELTON_CONFIG_SOURCE_H
 
 #include "daemon/config.h"
+#include "daemon/source_rights.h"
 #include "daemon/source_scheme.h"
 #include "proto/pelton.h"
 
@@ -29,6 +30,7 @@ struct configured_source {
     char *password_file;   /* as written; NULL: none */
     uint32_t n_blur;       /* rectangles that are hidden from every reader */
     struct pelton_rect blur[PELTON_MAX_BLURS];
+    struct source_rights rights;
 };
 
 /* Sets one key: uri, user, password, password_file, blur, or a setting of a camera. folder: where
@@ -39,6 +41,7 @@ int source_set(struct configured_source *s, const char *folder, const char *key,
 int source_check(struct configured_source *s, const char **key, char why[CONFIG_WHY]);
 /* The value of a setting; NULL: not set. */
 const char *source_setting(const struct configured_source *s, const char *key);
+/* All but the rights, which change without a new opening. */
 bool source_same(const struct configured_source *a, const struct configured_source *b);
 /* False: out of memory, and *out is empty. */
 bool source_copy(const struct configured_source *from, struct configured_source *out);

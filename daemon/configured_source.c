@@ -155,5 +155,7 @@ void source_print(const struct configured_source *s, FILE *to)
     for (uint32_t i = 0; i < s->n_blur; i++)
         fprintf(to, "%s[%u, %u, %u, %u]", i ? ", " : ", blur: [", s->blur[i].x, s->blur[i].y,
                 s->blur[i].width, s->blur[i].height);
-    fputs(s->n_blur ? "]}\n" : "}\n", to);
+    fputs(s->n_blur ? "]" : "", to);
+    rights_print(&s->rights, ", ", "", to);
+    fputs("}\n", to);
 }

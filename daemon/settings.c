@@ -17,7 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char listen_prefix[] = "listen.unix.", sources_prefix[] = "sources.";
+static const char listen_prefix[] = "listen.unix.", sources_prefix[] = "sources.",
+                  rights_prefix[] = "rights.";
 
 static void settings_init(struct settings *s)
 {
@@ -132,6 +133,8 @@ static int file_value(void *ctx, const char *key, const char *value, char error[
 {
     struct settings *s = ctx;
     bool of_socket = strncmp(key, listen_prefix, strlen(listen_prefix)) == 0;
+    if (strncmp(key, rights_prefix, strlen(rights_prefix)) == 0)
+        return rights_set(&s->rights, key + strlen(rights_prefix), value, error);
     char *text = of_socket ? strdup(value) : NULL;
     if (!of_socket && environment_value(key))
         return 0;
@@ -177,6 +180,12 @@ static int command_value(const char *text, struct settings *s, char error[256])
         const char *name = text + strlen(listen_prefix);
         snprintf(key, sizeof(key), "%.*s", (int)(equal - name), name);
         return listen_value(s, key, equal + 1, error);
+    }
+    if (strncmp(text, rights_prefix, strlen(rights_prefix)) == 0) {
+        char key[32];
+        const char *name = text + strlen(rights_prefix);
+        snprintf(key, sizeof(key), "%.*s", (int)(equal - name), name);
+        return rights_set(&s->rights, key, equal + 1, error);
     }
     return value_add(text, "-c ", s, error);
 }
@@ -268,6 +277,8 @@ static int parse_all(int argc, char **argv, struct settings *s, char error[256])
     for (unsigned i = 0; i < s->text.n_overrides; i++)
         if (config_override(s->text.overrides[i], &s->sources, &s->n_sources, error) < 0)
             return -1;
+    for (unsigned i = 0; i < s->n_sources; i++)
+        rights_inherit(&s->sources[i].rights, &s->rights);
     if (optind < argc) {
         snprintf(error, 256, "%.100s: unexpected argument", argv[optind]);
         return -1;
@@ -344,6 +355,7 @@ void settings_print(const struct settings *s, FILE *to)
         fprintf(to, ", group: \"%s\"", s->listen.group);
     fputs("}}\n", to);
     settings_keys_print(s, to);
+    rights_print(&s->rights, "rights.", "\n", to);
     if (s->n_sources)
         fputs("sources:\n", to);
     for (unsigned i = 0; i < s->n_sources; i++)

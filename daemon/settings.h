@@ -6,6 +6,8 @@
 #ifndef PELTON_SETTINGS_H
 #define PELTON_SETTINGS_H
 
+#include "daemon/source_rights.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -74,6 +76,7 @@ struct settings {
     struct settings_debug debug;
     struct settings_limits limits;
     struct settings_timing timing;
+    struct source_rights rights;       /* of sources that have no rules of their own */
     struct configured_source *sources; /* config_source.h */
     unsigned n_sources;
 };

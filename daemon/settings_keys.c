@@ -140,7 +140,7 @@ static const struct settings_key *key_find(const char *name, size_t length)
 /* Of a dotted key its first word may be the wrong one. */
 static const char *key_hint(const char *key, char out[96])
 {
-    static const char *const groups[] = {"sources", "listen", "debug", "version"};
+    static const char *const groups[] = {"sources", "listen", "rights", "debug", "version"};
     char head[32];
     struct suggestion near = {.word = key};
     for (size_t i = 0; i < KEYS; i++)

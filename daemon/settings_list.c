@@ -7,6 +7,7 @@
 
 #include "camera/camera_params.h"
 #include "daemon/settings_keys.h"
+#include "daemon/source_rights.h"
 
 static const char *const before[] = {
     "version\tnumber\t\t1\tof the configuration; the first key",
@@ -29,8 +30,13 @@ void settings_list(FILE *to)
     for (size_t i = 0; i < sizeof(before) / sizeof(before[0]); i++)
         fprintf(to, "%s\n", before[i]);
     settings_keys_list(to);
+    for (unsigned i = 0; (key = rights_key(i)) != NULL; i++)
+        fprintf(to, "rights.%s\tlist\t\t\tof sources without rules of their own\n", key);
     for (size_t i = 0; i < sizeof(of_sources) / sizeof(of_sources[0]); i++)
         fprintf(to, "sources.NAME.%s\n", of_sources[i]);
+    for (unsigned i = 0; (key = rights_key(i)) != NULL; i++)
+        fprintf(to, "sources.NAME.%s\tlist\t\t\twho may %s it: names or numbers\n", key,
+                key[0] == 'r' ? "read" : "control");
     for (unsigned i = 0; (key = camera_params_key(i, &help)) != NULL; i++)
         fprintf(to, "sources.NAME.%s\tcamera\t\t\t%s\n", key, help);
 }

@@ -10,6 +10,7 @@
 #include "daemon/broker/broker_client.h"
 
 #include "daemon/broker/client_link.h"
+#include "daemon/broker/client_rights.h"
 #include "daemon/broker/devices.h"
 #include "daemon/broker/requests.h"
 #include "daemon/log.h"
@@ -17,7 +18,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 static void send_welcome(struct client *c, uint32_t request_id)
@@ -132,31 +132,24 @@ static void refuse_connection(int fd, const char *why)
 
 int client_accept(struct broker *b, int fd, bool is_private)
 {
-    struct ucred peer = {.uid = (uid_t)-1};
-    socklen_t length = sizeof(peer);
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) < 0) {
-        refuse_connection(fd, "not a Unix socket");
-        return -1;
-    }
-    const char *why = over_quota(b, peer.uid);
-    if (why) {
-        log_line(LOG_LEVEL_WARNING, "pid %d, uid %u refused: %s", (int)peer.pid, (unsigned)peer.uid,
-                 why);
-        refuse_connection(fd, why);
-        return -1;
-    }
     struct client *c = calloc(1, sizeof(*c));
     if (!c) {
         refuse_connection(fd, "out of memory");
         return -1;
     }
+    const char *why = client_identify(c, fd) ? over_quota(b, c->uid) : "not a Unix socket";
+    if (why) {
+        log_line(LOG_LEVEL_WARNING, "pid %d, uid %u refused: %s", (int)c->pid, (unsigned)c->uid,
+                 why);
+        refuse_connection(fd, why);
+        client_free(c);
+        return -1;
+    }
     c->broker = b;
-    c->uid = peer.uid;
-    c->pid = peer.pid;
     c->is_private = is_private;
     c->accepted_ms = uv_now(&b->loop);
     if (channel_open(&c->ch, &b->loop, fd, &client_callbacks, c) < 0) {
-        free(c);
+        client_free(c);
         return -1;
     }
     c->next = b->clients;

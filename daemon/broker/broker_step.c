@@ -11,13 +11,11 @@
 
 #include "daemon/broker/ask.h"
 #include "daemon/broker/broker_stream.h"
-#include "daemon/broker/client.h"
+#include "daemon/broker/client_rights.h"
 #include "daemon/broker/reconnect.h"
 #include "daemon/broker/stream_messages.h"
 #include "daemon/broker/worker_handover.h"
 #include "daemon/broker/worker_recovery.h"
-
-#include <stdlib.h>
 
 static void clients_leave(struct broker *b)
 {
@@ -67,7 +65,7 @@ static void clients_reap(struct broker *b)
         *link = c->next;
         b->n_clients--;
         id_table_free(&c->streams);
-        free(c);
+        client_free(c);
     }
 }
 

@@ -18,6 +18,8 @@ struct client {
     uint64_t accepted_ms;
     uid_t uid;
     pid_t pid;
+    gid_t *groups; /* the primary one too */
+    size_t n_groups;
     bool hello, is_private, watches;
     bool closing; /* it gets nothing more; its streams go with the next step */
     bool gone;    /* its channel has closed; its memory goes with the next step */

@@ -11,6 +11,7 @@
 #include "daemon/broker/named.h"
 
 #include "daemon/broker/client_link.h"
+#include "daemon/broker/client_rights.h"
 #include "daemon/monotonic.h"
 
 #include <stdlib.h>
@@ -109,8 +110,22 @@ static void source_send_event(struct client *c, const struct named_source *n, bo
 void named_tell(const struct named_source *n, bool removed)
 {
     for (struct client *c = n->broker->clients; c; c = c->next)
-        if (c->watches && !c->closing)
+        if (c->watches && !c->closing && client_may_read(c, n))
             source_send_event(c, n, removed);
+}
+
+void named_set_rights(struct named_source *n, const struct source_rights *rights)
+{
+    const struct source_rights before = n->config.rights;
+    for (struct client *c = n->broker->clients; c; c = c->next) {
+        n->config.rights = before;
+        bool could = client_may_read(c, n);
+        n->config.rights = *rights;
+        bool may = client_may_read(c, n);
+        if (c->watches && !c->closing && could != may)
+            source_send_event(c, n, could);
+    }
+    n->config.rights = *rights;
 }
 
 void named_list(struct client *c, uint32_t request_id)
@@ -119,6 +134,8 @@ void named_list(struct client *c, uint32_t request_id)
     Pelton__Source *list[LISTED];
     Pelton__SourcesReply m = PELTON__SOURCES_REPLY__INIT;
     for (const struct named_source *n = c->broker->named; n; n = n->next) {
+        if (!client_may_read(c, n))
+            continue;
         m.count++;
         if (bodies && m.n_sources < LISTED) {
             source_describe(n, LISTED_TEXT, &bodies[m.n_sources]);
@@ -136,10 +153,11 @@ void named_watch(struct client *c, uint32_t request_id, bool stop)
     Pelton__SourcesReply m = PELTON__SOURCES_REPLY__INIT;
     c->watches = !stop;
     for (const struct named_source *n = c->broker->named; n; n = n->next)
-        m.count++;
+        m.count += client_may_read(c, n);
     client_send(c, WIRE_SOURCES_REPLY, request_id, 0, &m.base);
     for (const struct named_source *n = c->broker->named; n && !stop; n = n->next)
-        source_send_event(c, n, false);
+        if (client_may_read(c, n))
+            source_send_event(c, n, false);
 }
 
 /* ---- what happens to it ---- */

@@ -36,8 +36,10 @@ void named_leave(struct broker_stream *s, const struct pelton_failure *end);
 void named_info(struct broker_stream *s, const Pelton__Info *info);
 void named_state(struct broker_stream *s, Pelton__SourceState__State state, const char *cause);
 
-/* Tells the clients that watch. */
+/* Tells the clients that watch and may read it. */
 void named_tell(const struct named_source *n, bool removed);
+/* Tells those that watch whether it comes or goes for them. */
+void named_set_rights(struct named_source *n, const struct source_rights *rights);
 /* Answers Sources and WatchSources. */
 void named_list(struct client *c, uint32_t request_id);
 void named_watch(struct client *c, uint32_t request_id, bool stop);

@@ -13,7 +13,7 @@
 #include "daemon/broker/opened_source.h"
 
 #include "camera/camera_params.h"
-#include "daemon/broker/client.h"
+#include "daemon/broker/client_rights.h"
 #include "daemon/broker/named.h"
 #include "daemon/source_scheme.h"
 
@@ -152,7 +152,7 @@ static int admit_blur(struct broker_stream *s, const struct named_source *source
     return PELTON_OK;
 }
 
-/* "source:NAME" becomes the address of the configuration, which any client may read. */
+/* "source:NAME" becomes the address of the configuration. */
 static int admit_named(struct broker_stream *s, struct pelton_failure *failure)
 {
     const char *name = s->source.open->uri + strlen(NAMED);
@@ -161,6 +161,8 @@ static int admit_named(struct broker_stream *s, struct pelton_failure *failure)
         return source_refuse(failure, PELTON_ERR_INPUT, name, "no source of this name",
                              "pelton sources lists them");
     }
+    if (!client_may_read(s->client, n))
+        return client_refuse_read(n, failure);
     char *uri = strdup(n->config.address),
          *called = s->source.open->name[0] ? NULL : strdup(n->config.name);
     if (!uri || (!called && !s->source.open->name[0])) {
@@ -205,14 +207,15 @@ static bool same_address(const char *a, const char *b)
     return strncmp(a, b, n) == 0 && (b[n] == 0 || (b[n] == '?' && camera_address(b)));
 }
 
-/* Rectangles that the configuration hides are hidden from every reader, by whatever name it opens
- * the address. */
+/* Rules and rectangles of the configuration hold for every reader, by whatever name it opens the
+ * address. */
 static int admit_address(struct broker_stream *s, struct pelton_failure *failure)
 {
     int rc = PELTON_OK;
     for (const struct named_source *n = s->broker->named; n && rc == PELTON_OK; n = n->next)
         if (same_address(n->config.address, s->source.open->uri))
-            rc = admit_blur(s, n, failure);
+            rc = client_may_read(s->client, n) ? admit_blur(s, n, failure)
+                                               : client_refuse_read(n, failure);
     return rc;
 }
 

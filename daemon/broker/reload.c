@@ -3,7 +3,8 @@
  * The configuration read again, on SIGHUP or when asked to: only its sources change while the
  * daemon runs.
  *
- * A source with the same address and settings is left alone, and so are its readers. A source that
+ * A source with the same address and settings is left alone, and so are its readers, but for those
+ * that its rules admit no more. A source that
  * is named no more ends for its readers, with that reason. A source that has changed is opened
  * again for them: a new epoch, DISCONT, sequence numbers that go on. The failure modes are a wrong
  * file and no memory. Then nothing changes, because everything is made before anything is touched.
@@ -11,6 +12,7 @@
 #include "daemon/broker/reload.h"
 
 #include "daemon/broker/broker_stream.h"
+#include "daemon/broker/client_rights.h"
 #include "daemon/broker/named.h"
 #include "daemon/broker/opened_source.h"
 #include "daemon/broker/service.h"
@@ -67,6 +69,18 @@ static void end_readers(struct broker *b, struct named_source *n)
     }
 }
 
+/* Those that the rules admit no more. */
+static void refuse_readers(struct broker *b, struct named_source *n)
+{
+    struct pelton_failure failure;
+    client_refuse_read(n, &failure);
+    for (struct broker_stream *s = b->streams; s; s = s->next)
+        if (s->source.named == n && !client_may_read(s->client, n)) {
+            stream_withdraw(s);
+            stream_fail(s, failure.code, failure.hint, "%s", failure.cause);
+        }
+}
+
 static void move_reader(struct broker_stream *s, const struct named_source *n)
 {
     static const char cause[] = "the configuration has changed";
@@ -98,14 +112,18 @@ static void move_readers(struct broker *b, struct named_source *n)
 static void source_update(struct broker *b, struct named_source *n, struct named_source *made,
                           struct pelton_reloaded *out)
 {
-    if (source_same(&n->config, &made->config)) {
-        out->kept++;
+    bool same = source_same(&n->config, &made->config),
+         same_rights = rights_same(&n->config.rights, &made->config.rights);
+    named_set_rights(n, &made->config.rights);
+    if (!same_rights)
+        refuse_readers(b, n);
+    out->kept += same && same_rights;
+    out->changed += !same || !same_rights;
+    if (same)
         return;
-    }
     struct configured_source before = n->config;
     n->config = made->config;
     made->config = before;
-    out->changed++;
     move_readers(b, n);
     named_tell(n, false);
 }

@@ -8,6 +8,7 @@
 #include "daemon/broker/ask.h"
 #include "daemon/broker/broker_stream.h"
 #include "daemon/broker/client_link.h"
+#include "daemon/broker/client_rights.h"
 #include "daemon/broker/named.h"
 #include "daemon/broker/opened_source.h"
 #include "daemon/broker/reload.h"
@@ -55,15 +56,9 @@ static void request_open(struct client *c, struct frame *f, ProtobufCMessage *bo
     }
 }
 
-/* Whether this client may do what an administrator may. */
-static bool may_administer(const struct client *c)
-{
-    return c->is_private || c->uid == 0 || c->uid == geteuid();
-}
-
 static void request_shutdown(struct client *c, const struct frame *f)
 {
-    if (!may_administer(c)) {
+    if (!client_administers(c)) {
         request_refuse(c, f, PELTON_ERR_PERMISSION, "only the daemon's user may stop it", false);
         return;
     }
@@ -102,7 +97,7 @@ static void request_reload(struct client *c, const struct frame *f)
 {
     struct pelton_reloaded done;
     char why[256];
-    if (!may_administer(c)) {
+    if (!client_administers(c)) {
         request_refuse(c, f, PELTON_ERR_PERMISSION, "only the daemon's user may have it reload",
                        false);
         return;
@@ -124,12 +119,20 @@ static void request_reload(struct client *c, const struct frame *f)
 static void request_controls(struct client *c, const struct frame *f, ProtobufCMessage *body)
 {
     struct broker_stream *s = id_table_find(&c->streams, f->h.object_id);
-    if (s) {
+    const struct named_source *n = s ? s->source.origin : NULL;
+    bool sets = ((const Pelton__Controls *)body)->n_set > 0;
+    struct pelton_failure failure;
+    if (s && (!sets || !n || client_may_control(c, n))) {
         ask_controls(s, f->h.request_id, body);
         return;
     }
     wire_free(body);
-    request_refuse(c, f, PELTON_ERR_USAGE, "no such stream", false);
+    if (!s) {
+        request_refuse(c, f, PELTON_ERR_USAGE, "no such stream", false);
+        return;
+    }
+    client_refuse_control(n, &failure);
+    client_error(c, f->h.request_id, f->h.object_id, &failure, false);
 }
 
 void client_message(struct client *c, struct frame *f)
@@ -172,7 +175,7 @@ void client_message(struct client *c, struct frame *f)
         request_reload(c, f);
         break;
     case WIRE_STATUS:
-        status_send(c, f->h.request_id, may_administer(c));
+        status_send(c, f->h.request_id, client_administers(c));
         break;
     case WIRE_PING:
         client_send(c, WIRE_PONG, f->h.request_id, 0, NULL);

@@ -43,22 +43,21 @@ def in_namespace():
                            *sys.argv], env)
 
 
-class World:
-    """Programs where everybody may run them, and a user without rights."""
+class Programs:
+    """Programs where everybody may run them, with a configuration."""
 
-    def __init__(self, args):
+    def __init__(self, args, config):
         self.args = args
         self.dir = tempfile.TemporaryDirectory()
         self.path = self.dir.name
         os.chmod(self.path, 0o755)
         for name in ("pelton", "peltond"):
             shutil.copy(args.bin + "/" + name, self.path)
+        self.configure(config)
+
+    def configure(self, text):
         with open(self.path + "/p.yaml", "w") as f:
-            f.write(CONFIG)
-        self.own = "/run/user/nobody"
-        os.makedirs(self.own)
-        os.chown(self.own, pwd.getpwnam(USER).pw_uid, -1)
-        os.chmod(self.own, 0o700)
+            f.write(text)
 
     def command(self, *words, user=None, groups=None):
         drop = []
@@ -74,6 +73,17 @@ class World:
 
     def daemon(self, *words, user=None, env=None):
         return Daemon(self, words, user, env)
+
+
+class World(Programs):
+    """And a folder for the sockets of a user without rights."""
+
+    def __init__(self, args):
+        super().__init__(args, CONFIG)
+        self.own = "/run/user/nobody"
+        os.makedirs(self.own)
+        os.chown(self.own, pwd.getpwnam(USER).pw_uid, -1)
+        os.chmod(self.own, 0o700)
 
 
 class Daemon:
@@ -200,4 +210,5 @@ def main():
     sys.exit(1 if FAILURES else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()

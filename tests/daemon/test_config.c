@@ -246,6 +246,36 @@ static void variables(void **state)
     unsetenv("TEST_HOST");
 }
 
+static void rights(void **state)
+{
+    static const gid_t groups[] = {5, 8};
+    const struct access_subject reader = {3, groups, 2}, user = {7, groups, 1},
+                                other = {3, groups, 1};
+    struct reading r;
+    char text[200];
+    read_config(&r, "sources:\n  a: {uri: x, read: {users: 7, groups: [8, 9]}, "
+                    "control: {users: [10]}}\n  b: {uri: x}\n  c: {uri: x, read: {users: []}}\n");
+    assert_string_equal(r.why, "");
+    const struct source_rights *a = &r.sources[0].rights, *c = &r.sources[2].rights;
+    assert_true(rights_read(a, &reader) && rights_read(a, &user));
+    assert_false(rights_read(a, &other) || rights_control(a, &reader));
+    assert_true(rights_read(a, &(struct access_subject){10, groups, 0})); /* it may control */
+    assert_true(rights_control(a, &(struct access_subject){10, groups, 0}));
+    assert_true(rights_control(&r.sources[1].rights, &other));
+    assert_false(rights_read(c, &other) || rights_control(c, &other));
+    access_describe(&a->read, text, sizeof(text));
+    assert_string_equal(text, "user 7 and groups 8, 9");
+    struct source_rights b = r.sources[1].rights, own = *a;
+    rights_inherit(&b, a);
+    assert_true(rights_same(&b, a) && b.read.inherited);
+    rights_inherit(&own, c);
+    assert_true(rights_same(&own, a) && !own.read.inherited);
+    reading_free(&r);
+    refused("sources:\n  a: {uri: x, read: {user: 7}}\n", "2:28", "with users or groups");
+    refused("sources:\n  a: {uri: x, read: {users: 7x}}\n", "2:29", "there is no such user");
+    refused("sources:\n  a: {uri: x, read: 7}\n", "2:21", "no key of a source");
+}
+
 /* What is printed can be read again, but for the password. */
 static void printing(void **state)
 {
@@ -310,9 +340,10 @@ static int folder_remove(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values),    cmocka_unit_test(sources),   cmocka_unit_test(secrets),
-        cmocka_unit_test(refusals),  cmocka_unit_test(no_file),   cmocka_unit_test(overrides),
-        cmocka_unit_test(redaction), cmocka_unit_test(variables), cmocka_unit_test(printing),
+        cmocka_unit_test(values),    cmocka_unit_test(sources), cmocka_unit_test(secrets),
+        cmocka_unit_test(refusals),  cmocka_unit_test(no_file), cmocka_unit_test(overrides),
+        cmocka_unit_test(redaction), cmocka_unit_test(rights),  cmocka_unit_test(variables),
+        cmocka_unit_test(printing),
     };
     return cmocka_run_group_tests(tests, folder_create, folder_remove);
 }
