@@ -267,6 +267,19 @@ static int read_tree(const struct tree_node *root, unsigned camera, struct calib
                 "neither ROS camera_info nor OpenCV nor Kalibr: there is no camera_matrix or cam0");
 }
 
+/* A file that begins with '<', in UTF-8 or UTF-16. */
+static bool text_is_xml(const char *text, size_t size)
+{
+    static const struct {
+        const char *bytes;
+        size_t size;
+    } starts[] = {{"<", 1}, {"\xef\xbb\xbf<", 4}, {"\xfe\xff\0<", 4}, {"\xff\xfe<", 3}};
+    for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
+        if (size >= starts[i].size && !memcmp(text, starts[i].bytes, starts[i].size))
+            return true;
+    return false;
+}
+
 int calibration_parse(const void *data, size_t size, unsigned camera, struct calibration *out,
                       char why[CALIBRATION_WHY])
 {
@@ -277,8 +290,8 @@ int calibration_parse(const void *data, size_t size, unsigned camera, struct cal
         at++;
     if (size > LARGEST_FILE)
         return fail(why, CALIBRATION_ERR_INPUT, "more than 1 MiB is no calibration");
-    struct tree_node *root = at < size && text[at] == '<'
-                                 ? tree_from_xml(text, size, why, CALIBRATION_WHY)
+    struct tree_node *root = text_is_xml(text + at, size - at)
+                                 ? tree_from_xml(text + at, size - at, why, CALIBRATION_WHY)
                                  : tree_from_yaml(text, size, why, CALIBRATION_WHY);
     if (!root)
         return CALIBRATION_ERR_INPUT;

@@ -1,183 +1,133 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The XML that OpenCV's FileStorage writes, to a tree: elements, text, the five entities;
- * attributes, comments and the declaration are skipped. An element with elements inside is a map (a
- * list where they are called "_"), any other a scalar.
+ * The XML that OpenCV's FileStorage writes, to a tree, by expat. An element with elements inside is
+ * a map (a list where they are called "_"), any other a scalar. Attributes and comments are left
+ * out.
+ *
+ * A document type is refused: only there a file could declare entities that grow without end. Depth
+ * and number of elements are bounded (calibration_tree.h).
  */
 #include "camera/calibration_tree.h"
 
-#include <ctype.h>
+#include <expat.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct cursor {
-    const char *at, *end;
+struct xml_reader {
+    XML_Parser parser;
+    struct tree_node *open[TREE_DEPTH]; /* from the root to the element that is open */
+    struct tree_node *root;
+    int depth;
     size_t count;
-    char *why;
-    size_t why_size;
+    char *text; /* of the element that is open, since its last tag */
+    size_t used, room;
+    const char *why; /* why the reader stopped; NULL: it did not */
 };
 
-static bool refuse(const struct cursor *c, const char *what)
+static void reader_refuse(struct xml_reader *r, const char *why)
 {
-    snprintf(c->why, c->why_size, "%s", what);
-    return false;
+    r->why = r->why ? r->why : why;
+    XML_StopParser(r->parser, XML_FALSE);
 }
 
-static bool begins(const struct cursor *c, const char *word)
+static bool reader_text_blank(const struct xml_reader *r)
 {
-    size_t n = strlen(word);
-    return (size_t)(c->end - c->at) >= n && !memcmp(c->at, word, n);
+    return r->used == 0 || strspn(r->text, " \t\r\n") == r->used;
 }
 
-/* Past the next `word`. */
-static bool skip_past(struct cursor *c, const char *word)
+static void on_text(void *ctx, const XML_Char *text, int length)
 {
-    const char *found = memmem(c->at, (size_t)(c->end - c->at), word, strlen(word));
-    if (!found)
-        return refuse(c, "the file ends inside an element");
-    c->at = found + strlen(word);
-    return true;
-}
-
-/* Blanks, comments, declarations. */
-static bool skip_misc(struct cursor *c)
-{
-    for (;;) {
-        while (c->at < c->end && isspace((unsigned char)*c->at))
-            c->at++;
-        if (begins(c, "<!--")) {
-            if (!skip_past(c, "-->"))
-                return false;
-        } else if (begins(c, "<?")) {
-            if (!skip_past(c, "?>"))
-                return false;
-        } else if (begins(c, "<!")) {
-            return refuse(c, "declarations are not supported");
-        } else {
-            return true;
+    struct xml_reader *r = ctx;
+    size_t size = (size_t)length;
+    if (r->room - r->used <= size) {
+        size_t room = 2 * (r->used + size) + 64;
+        char *grown = realloc(r->text, room);
+        if (!grown) {
+            reader_refuse(r, "out of memory");
+            return;
         }
+        r->text = grown;
+        r->room = room;
     }
+    memcpy(r->text + r->used, text, size);
+    r->used += size;
+    r->text[r->used] = 0;
 }
 
-static void resolve_entities(char *text)
+static void on_start(void *ctx, const XML_Char *name, const XML_Char **attributes)
 {
-    static const struct {
-        const char *name;
-        char value;
-    } entities[] = {
-        {"&lt;", '<'}, {"&gt;", '>'}, {"&amp;", '&'}, {"&quot;", '"'}, {"&apos;", '\''}};
-    char *to = text;
-    while (*text) {
-        size_t i = 0, n = sizeof(entities) / sizeof(entities[0]);
-        while (i < n && strncmp(text, entities[i].name, strlen(entities[i].name)) != 0)
-            i++;
-        *to++ = i < n ? entities[i].value : *text;
-        text += i < n ? strlen(entities[i].name) : 1;
+    struct xml_reader *r = ctx;
+    struct tree_node *parent = r->depth ? r->open[r->depth - 1] : NULL;
+    if (!reader_text_blank(r)) {
+        reader_refuse(r, "text and elements are mixed");
+        return;
     }
-    *to = 0;
-}
-
-/* Behind a start tag's '<': its name; *empty: <name/>. */
-static bool read_tag(struct cursor *c, char name[64], bool *empty)
-{
-    size_t n = 0;
-    while (c->at < c->end &&
-           (isalnum((unsigned char)*c->at) || *c->at == '_' || *c->at == '-' || *c->at == '.')) {
-        if (n == 63)
-            return refuse(c, "an element's name is too long");
-        name[n++] = *c->at++;
-    }
-    name[n] = 0;
-    if (!n)
-        return refuse(c, "not XML: an element has no name");
-    char quote = 0;
-    while (c->at < c->end && (quote || *c->at != '>')) {
-        if (quote ? *c->at == quote : *c->at == '"' || *c->at == '\'')
-            quote = quote ? 0 : *c->at;
-        c->at++;
-    }
-    if (c->at == c->end)
-        return refuse(c, "the file ends inside an element");
-    *empty = c->at[-1] == '/';
-    c->at++;
-    return true;
-}
-
-static bool read_end(struct cursor *c, const char *name)
-{
-    size_t n = strlen(name);
-    c->at += 2;
-    if (!begins(c, name))
-        return refuse(c, "an element ends under another name");
-    c->at += n;
-    while (c->at < c->end && isspace((unsigned char)*c->at))
-        c->at++;
-    if (c->at == c->end || *c->at != '>')
-        return refuse(c, "an element ends under another name");
-    c->at++;
-    return true;
-}
-
-static bool read_text(struct cursor *c, struct tree_node *node)
-{
-    const char *end = memchr(c->at, '<', (size_t)(c->end - c->at));
-    if (!end)
-        return refuse(c, "the file ends inside an element");
-    node->kind = TREE_SCALAR;
-    node->text = strndup(c->at, (size_t)(end - c->at));
-    if (!node->text)
-        return refuse(c, "out of memory");
-    resolve_entities(node->text);
-    c->at = end;
-    return true;
-}
-
-/* At '<' of a start tag. */
-static struct tree_node *read_element(struct cursor *c, struct tree_node *parent, int depth)
-{
-    char name[64];
-    bool empty;
-    c->at++;
-    if (!read_tag(c, name, &empty))
-        return NULL;
     struct tree_node *node =
-        depth < TREE_DEPTH ? tree_add(parent, TREE_MAP, name, NULL, &c->count) : NULL;
+        r->depth < TREE_DEPTH ? tree_add(parent, TREE_MAP, name, NULL, &r->count) : NULL;
     if (!node) {
-        refuse(c, "too many elements, or nested too deeply");
-        return NULL;
+        reader_refuse(r, "too many elements, or nested too deeply");
+        return;
     }
     if (parent && !strcmp(name, "_"))
         parent->kind = TREE_LIST;
-    if (empty)
-        return node;
-    const char *inside = c->at;
-    bool good = skip_misc(c);
-    if (good && (c->at == c->end || *c->at != '<' || begins(c, "</"))) {
-        c->at = inside;
-        good = read_text(c, node) && skip_misc(c);
+    r->root = r->root ? r->root : node;
+    r->open[r->depth++] = node;
+    r->used = 0;
+}
+
+static void on_end(void *ctx, const XML_Char *name)
+{
+    struct xml_reader *r = ctx;
+    struct tree_node *node = r->open[--r->depth];
+    if (!node->child) {
+        node->kind = TREE_SCALAR;
+        node->text = strndup(r->text ? r->text : "", r->used);
+        if (!node->text)
+            reader_refuse(r, "out of memory");
+    } else if (!reader_text_blank(r)) {
+        reader_refuse(r, "text and elements are mixed");
     }
-    while (good && c->at < c->end && *c->at == '<' && !begins(c, "</") && node->kind != TREE_SCALAR)
-        good = read_element(c, node, depth + 1) && skip_misc(c);
-    if (good && !begins(c, "</"))
-        good = refuse(c, "text and elements are mixed");
-    if (good)
-        good = read_end(c, name);
-    if (good)
-        return node;
-    if (!parent)
-        tree_free(node);
-    return NULL;
+    r->used = 0;
+}
+
+static void on_doctype(void *ctx, const XML_Char *name, const XML_Char *system_id,
+                       const XML_Char *public_id, int has_subset)
+{
+    reader_refuse(ctx, "declarations are not supported");
+}
+
+/* expat's words, but for the two faults that happen by hand. */
+static const char *reader_fault(const struct xml_reader *r)
+{
+    enum XML_Error error = XML_GetErrorCode(r->parser);
+    return r->why                              ? r->why
+           : error == XML_ERROR_TAG_MISMATCH   ? "an element ends under another name"
+           : error == XML_ERROR_NO_ELEMENTS    ? "the file ends inside an element"
+           : error == XML_ERROR_UNCLOSED_TOKEN ? "the file ends inside an element"
+                                               : XML_ErrorString(error);
 }
 
 struct tree_node *tree_from_xml(const char *text, size_t size, char *why, size_t why_size)
 {
-    struct cursor c = {.at = text, .end = text + size, .why = why, .why_size = why_size};
-    if (!skip_misc(&c))
-        return NULL;
-    if (c.at == c.end || *c.at != '<') {
-        refuse(&c, "not XML");
+    struct xml_reader r = {.parser = XML_ParserCreate(NULL)};
+    if (!r.parser || size > INT_MAX) {
+        snprintf(why, why_size, "%s", r.parser ? "the file is too large" : "out of memory");
+        XML_ParserFree(r.parser);
         return NULL;
     }
-    return read_element(&c, NULL, 0);
+    XML_SetUserData(r.parser, &r);
+    XML_SetElementHandler(r.parser, on_start, on_end);
+    XML_SetCharacterDataHandler(r.parser, on_text);
+    XML_SetStartDoctypeDeclHandler(r.parser, on_doctype);
+    bool good = XML_Parse(r.parser, text, (int)size, XML_TRUE) == XML_STATUS_OK && !r.why;
+    if (!good) {
+        snprintf(why, why_size, "line %lu: %s%s", XML_GetCurrentLineNumber(r.parser),
+                 r.why ? "" : "not XML: ", reader_fault(&r));
+        tree_free(r.root);
+    }
+    XML_ParserFree(r.parser);
+    free(r.text);
+    return good ? r.root : NULL;
 }

@@ -216,6 +216,104 @@ static void mutations(void **state)
     assert_true(good > 1000);
 }
 
+/* ---- XML ---- */
+
+/* The file of before, with another head and another number for the width. */
+static int parse_xml(const char *head, const char *width, struct calibration *c,
+                     char why[CALIBRATION_WHY])
+{
+    static char text[4096];
+    snprintf(text, sizeof(text),
+             "%s<opencv_storage><image_width>%s</image_width><image_height>480</image_height>"
+             "<camera_matrix><data>500 0 320 0 501 240 0 0 1</data></camera_matrix>"
+             "<distortion_coefficients><data>-0.3 0.1 0.001 -0.002</data></distortion_coefficients>"
+             "</opencv_storage>",
+             head, width);
+    return parse(text, 0, c, why);
+}
+
+static void xml_text(void **state)
+{
+    struct calibration c;
+    char why[CALIBRATION_WHY];
+    static const char *const widths[] = {
+        "640",        "&#54;&#52;&#x30;", " 6&#52;0\n", "<!-- in pixels -->640", "<![CDATA[640]]>",
+        "6<!-- -->40"};
+    for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
+        assert_int_equal(parse_xml("", widths[i], &c, why), CALIBRATION_OK);
+        assert_int_equal(c.width, 640);
+    }
+    static const char *const heads[] = {
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>",
+        "<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><!-- \xfc -->",
+        "<?xml version='1.0' encoding='us-ascii'?>\n<?other x?>"};
+    for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
+        assert_int_equal(parse_xml(heads[i], "640", &c, why), CALIBRATION_OK);
+}
+
+/* The same bytes with a zero before each: UTF-16, as Windows' tools write. */
+static void xml_utf16(void **state)
+{
+    struct calibration c;
+    char why[CALIBRATION_WHY] = "", wide[2 * sizeof(xml)] = "\xfe\xff";
+    size_t at = (size_t)(strchr(xml, '\n') + 1 - xml); /* behind the declaration */
+    size_t n = strlen(xml + at);
+    for (size_t i = 0; i < n; i++) {
+        wide[2 + 2 * i] = 0;
+        wide[3 + 2 * i] = xml[at + i];
+    }
+    assert_int_equal(calibration_parse(wide, 2 + 2 * n, 0, &c, why), CALIBRATION_OK);
+    assert_int_equal(c.height, 480);
+}
+
+static void xml_refusals(void **state)
+{
+    static const struct {
+        const char *head, *width, *words;
+    } cases[] = {
+        {"<!DOCTYPE a [<!ENTITY a \"640\">]>", "&a;", "declarations are not supported"},
+        {"<!DOCTYPE a SYSTEM \"file:///etc/passwd\">", "640", "declarations are not supported"},
+        /* a bomb: a thousand million times ten */
+        {"<!DOCTYPE a [<!ENTITY a \"0123456789\"><!ENTITY b \"&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;\">"
+         "<!ENTITY c \"&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;\"><!ENTITY d \"&c;&c;&c;&c;&c;&c;&c;&c;\">]>",
+         "&d;", "declarations are not supported"},
+        {"", "&nbsp;", "line 1: not XML: undefined entity"},
+        {"", "&#0;", "line 1: not XML: reference to invalid character number"},
+        {"<!-- -->\n\n", "<a>6</b>", "line 3: not XML: an element ends under another name"},
+        {"", "<a>6</a>40", "text and elements are mixed"},
+        {"", "64<a>0</a>", "text and elements are mixed"},
+        {"<?xml version=\"1.0\" encoding=\"KOI-9\"?>", "640", "not XML: unknown encoding"},
+        {"<?xml version=\"1.0\" encoding=\"UTF-8\"?><!-- \xfc -->", "640", "not XML"},
+    };
+    struct calibration c;
+    char why[CALIBRATION_WHY];
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_int_equal(parse_xml(cases[i].head, cases[i].width, &c, why), CALIBRATION_ERR_INPUT);
+        if (!strstr(why, cases[i].words))
+            fail_msg("case %zu: \"%s\"", i, why);
+    }
+}
+
+/* Elements in elements, and elements beside elements, without end. */
+static void xml_limits(void **state)
+{
+    enum { SIZE = 1 << 20 };
+    struct calibration c;
+    char why[CALIBRATION_WHY], *text = malloc(SIZE);
+    assert_non_null(text);
+    for (int deep = 0; deep < 2; deep++) {
+        const char *word = deep ? "<a>" : "<a/>";
+        size_t n = strlen(word), size = 3;
+        memcpy(text, "<r>", size);
+        for (; size + n <= SIZE; size += n)
+            memcpy(text + size, word, n);
+        why[0] = 0;
+        assert_int_equal(calibration_parse(text, size, 0, &c, why), CALIBRATION_ERR_INPUT);
+        assert_non_null(strstr(why, "too many elements, or nested too deeply"));
+    }
+    free(text);
+}
+
 /* There and back again. */
 static void lenses(void **state)
 {
@@ -248,8 +346,9 @@ static void lenses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_format), cmocka_unit_test(refusals), cmocka_unit_test(sizes),
-        cmocka_unit_test(mutations),   cmocka_unit_test(lenses),
+        cmocka_unit_test(each_format),  cmocka_unit_test(refusals),   cmocka_unit_test(sizes),
+        cmocka_unit_test(mutations),    cmocka_unit_test(xml_text),   cmocka_unit_test(xml_utf16),
+        cmocka_unit_test(xml_refusals), cmocka_unit_test(xml_limits), cmocka_unit_test(lenses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
