@@ -9,16 +9,28 @@ FLAG_CORRUPT, FLAG_LAST = 2, 8 # of pelton_frame
 SEED = os.environ.get("PELTON_SEED", time.strftime("%Y%m%d", time.gmtime()))
 
 
+# Seconds for one program, far more than it takes beside others: the end of what hangs.
+LIMIT_S = 600
+
+
+def binaries(path):
+    """The value of --bin; slowness() looks there."""
+    binaries.path = path
+    return path
+
+
+BINARIES = binaries(os.environ.get("PELTON_BINARY_DIR", str(ROOT / "build")) + "/bin")
+
+
 def add_arguments(p):
-    p.add_argument("--bin", default=os.environ.get("PELTON_BINARY_DIR", str(ROOT / "build")) +
-                   "/bin")
+    p.add_argument("--bin", type=binaries, default=BINARIES)
     p.add_argument("--device", default="auto")
     p.add_argument("--set", action="append", default=[], metavar="KEY=VALUE",
                    help="configuration of the daemon; the value \"day\" is the day's seed")
     p.add_argument("--ffmpeg", default="ffmpeg")
     p.add_argument("--only", help="part of a name")
     p.add_argument("--jobs", type=int, default=2)
-    p.add_argument("--timeout", type=float, default=240, help="seconds for one decode")
+    p.add_argument("--timeout", type=float, default=LIMIT_S, help="seconds for one decode")
 
 
 # Sleeps in steps of 5 ms and says when and how much too late it woke; ends when its input does.
@@ -106,26 +118,26 @@ def check_time(check, good, stretch, what):
 
 
 @functools.cache
-def slowness(binaries):
+def slowness():
     """How many times slower than the developers' machine, in a release build, this one is."""
     def spin():
         before = time.thread_time()
         sum(i * i for i in range(50000))
         return time.thread_time() - before
 
-    sanitized = b"__asan_init" in pathlib.Path(binaries, "peltond").read_bytes()
+    sanitized = b"__asan_init" in pathlib.Path(binaries.path, "peltond").read_bytes()
     return max(1, min(spin() for _ in range(5)) / 0.002) * (3 if sanitized else 1)
 
 
-def patience(args, seconds):
+def patience(seconds):
     """The limit for something that takes that long where nothing else runs. Waiting costs nothing
     where things go well: it holds under a load of eight on each core."""
-    return 8 * seconds * slowness(args.bin)
+    return 8 * seconds * slowness()
 
 
-def wait_until(args, what, seconds):
+def wait_until(what, seconds):
     """Waits until what() is true, and returns it: patience() with these seconds."""
-    end = time.monotonic() + patience(args, seconds)
+    end = time.monotonic() + patience(seconds)
     while not (result := what()) and time.monotonic() < end:
         time.sleep(0.02)
     return result
@@ -142,7 +154,7 @@ class Daemon:
     messages."""
 
     def __init__(self, args, *more, env=None):
-        self.args, self.dir = args, tempfile.TemporaryDirectory()
+        self.dir = tempfile.TemporaryDirectory()
         self.socket = self.dir.name + "/pelton.sock"
         self.log = open(self.dir.name + "/log", "w+")
         command = [args.bin + "/peltond", "--socket", self.socket, "--device", args.device]
@@ -152,15 +164,15 @@ class Daemon:
                                         env=env)
 
     def __enter__(self):
-        if wait_until(self.args, lambda: listens(self.socket) or self.process.poll() is not None,
-                      5) and self.process.poll() is None:
+        wait_until(lambda: listens(self.socket) or self.process.poll() is not None, 5)
+        if listens(self.socket) and self.process.poll() is None:
             return self
         raise SystemExit("peltond did not start:\n" + self.tail())
 
     def __exit__(self, *_):
         self.process.terminate()
         try:
-            self.process.wait(patience(self.args, 5))
+            self.process.wait(patience(5))
         except subprocess.TimeoutExpired:
             self.process.kill()
 

@@ -139,18 +139,17 @@ def serve(args, clip):
     with t.Daemon(args, "-c", args.folder + "/Config") as daemon:
         outs = [open(args.folder + f"/reader{i}", "w+") for i in range(3)]
         readers = [start_reader(args, daemon, "source:cam", o) for o in outs]
-        started = time.time()
-        while time.time() < started + 60 and not all(os.path.getsize(o.name) for o in outs):
-            time.sleep(0.1)
+        t.wait_until(lambda: all(os.path.getsize(o.name) for o in outs), 20)
+        stretch = t.Stretch()
         time.sleep(args.seconds / 2)
         readers[0].send_signal(signal.SIGSTOP)
         readers[1].kill()
         time.sleep(args.seconds / 2)
         readers[2].terminate()
-        readers[2].wait(10)
+        readers[2].wait(t.LIMIT_S)
         for r in readers[:2]:
             r.kill()
-            r.wait(10)
+            r.wait(t.LIMIT_S)
         outs[2].flush()
         lines = open(outs[2].name).read().split("\n")[:-1]
     # from the first one on, while the others are still joining
@@ -158,17 +157,18 @@ def serve(args, clip):
     missing = sum(b.sequence - a.sequence - 1 for a, b in zip(frames, frames[1:]))
     lost = frames[-1].dropped - frames[0].dropped if frames else -1
     ages = sorted(f.age for f in frames) or [1e9]
-    check(len(frames) > args.seconds * fps * 0.8,
-          f"serve: {len(frames)} frames in {args.seconds} s at {fps}")
-    check(missing == 0 and lost == 0, f"serve: the third reader misses {missing}, dropped {lost}")
+    t.check_time(check, len(frames) > args.seconds * fps * 0.8, stretch,
+                 f"serve: {len(frames)} frames in {args.seconds} s at {fps}")
+    check(missing == lost, f"serve: the third reader misses {missing}, {lost} are counted")
+    t.check_time(check, missing == 0, stretch, "serve: it misses none")
     at = {share: ages[int(len(ages) * share / 100)] for share in (50, 95, 99)}
-    check(ages[-1] < 2000 / fps, # every frame: ctest runs this test alone
-          "serve: age " + ", ".join(f"p{k} {v:.2f} ms" for k, v in at.items()) +
-          f", largest {ages[-1]:.2f} ms" +
-          ", late frames: %s" % [(i, f.sequence) for i, f in enumerate(frames)
-                                 if f.age >= 2000 / fps])
+    t.check_time(check, ages[-1] < 2000 / fps, stretch, # every frame: ctest runs this test alone
+                 "serve: age " + ", ".join(f"p{k} {v:.2f} ms" for k, v in at.items()) +
+                 f", largest {ages[-1]:.2f} ms" +
+                 ", late frames: %s" % [(i, f.sequence) for i, f in enumerate(frames)
+                                        if f.age >= 2000 / fps])
     if args.max_ms:
-        check(at[99] < args.max_ms,
+        t.check_time(check, at[99] < args.max_ms, stretch,
               f"serve: 99 of 100 frames are with the reader {at[99]:.2f} ms after capture, "
               f"{args.max_ms:g} allowed")
 
@@ -188,6 +188,7 @@ def policies(args, clip):
         f.write("version: 1\nsources:\n  cam: {uri: \"%s\"}\n" %
                 address(clip, fps=fps, scene_frames=1, size="160x120", frames=200))
     args.set = []
+    stretch = t.Stretch()
     with t.Daemon(args, "-c", config) as daemon:
         seldom = subprocess.Popen([args.bin + "/camera_watch", "--socket", daemon.socket,
                                    "--max-fps", "15", "source:cam"], stdout=subprocess.PIPE,
@@ -202,7 +203,8 @@ def policies(args, clip):
                   for l in seldom.communicate(timeout=args.timeout)[0].splitlines()]
     steps = [b - a for a, b in zip(seldom, seldom[1:])]
     mean = (seldom[-1] - seldom[0]) / max(1, len(steps)) if seldom else 0
-    check(len(steps) > 30 and min(steps) >= 2 and abs(mean - fps / 15) < 0.6,
+    check(len(steps) > 5 and min(steps) >= 2, f"policies: {len(steps)} frames of --max-fps")
+    t.check_time(check, len(steps) > 30 and abs(mean - fps / 15) < 0.6, stretch,
           f"policies: 15 of {fps} frames a second: every {mean:.2f}th")
     for name, (_, waiting) in POLICIES.items():
         frames, rest = [Frame(l) for l in lines[name]
@@ -216,13 +218,13 @@ def policies(args, clip):
         if name == "lossless": # of a camera: until the pool is full, then new frames are dropped
             continue
         # after a stall of the machine several frames come at once, faster than slots come back
-        check(frames and frames[-1].by[1] <= 10,
+        t.check_time(check, frames and frames[-1].by[1] <= 10, stretch,
               f"policies: {name}: {frames[-1].by if frames else None} dropped by source, worker, "
               f"client")
         settled = sorted(f.age for f in frames[4:-waiting])
         # every tenth may be late where the machine is busy
         oldest = settled[len(settled) * 9 // 10] * fps / 1000 if settled else 1e9
-        check(oldest < waiting + 2.5,
+        t.check_time(check, oldest < waiting + 2.5, stretch,
               f"policies: {name}: frames wait for at most {oldest:.1f} frame times")
 
 
@@ -315,12 +317,15 @@ def cli(args, clip):
 def lost(args, clip):
     """Unplugged for two seconds: frames before and after it; what the machine was too slow for is
     counted."""
+    stretch = t.Stretch()
     frames, rest = watch(args, address(clip, frames=180, lost_at=80, fps=60))
     gaps = sum(b.sequence - a.sequence - 1 for a, b in zip(frames, frames[1:]))
-    good = (len(frames) > 60 and not rest and frames[0].sequence < 80
-            and frames[-1].sequence >= 170 and gaps == frames[-1].dropped - frames[0].dropped)
-    check(good, f"lost: {len(frames)} frames with two seconds of unplugged camera between, {gaps} "
-                f"missed and counted")
+    check(frames and not rest and frames[-1].sequence >= 80
+          and gaps == frames[-1].dropped - frames[0].dropped,
+          f"lost: two seconds of unplugged camera, {gaps} frames missed and counted {rest}")
+    t.check_time(check, len(frames) > 60 and frames[0].sequence < 80
+                 and frames[-1].sequence >= 170, stretch,
+                 f"lost: {len(frames)} frames before and after it")
 
 
 def listener(args, clip, port):
@@ -328,12 +333,6 @@ def listener(args, clip, port):
                              "-i", clip, "-c", "copy",
                              "-f", "mpegts", f"tcp://127.0.0.1:{port}?listen=1"],
                              stderr=subprocess.DEVNULL)
-
-
-def wait_until(what, seconds):
-    end = time.monotonic() + seconds
-    while not what() and time.monotonic() < end:
-        time.sleep(0.1)
 
 
 def network(args, clip):
@@ -349,20 +348,21 @@ def network(args, clip):
         out = pelton(args, daemon, "pipe", "door", "--timeout", "1")
         check(out.returncode == 11 and "refused" in out.stderr,
               f"network: nobody listens: {out.stderr!r}")
+        stretch = t.Stretch()
         server = listener(args, clip, port)
         time.sleep(1)
         out = open(args.folder + "/network", "w+")
         reader = start_reader(args, daemon, "source:door", out)
         so_far = lambda: sum(l.startswith("frame") for l in open(out.name))
-        wait_until(lambda: so_far() > 10, 30)
+        t.wait_until(lambda: so_far() > 10, 30)
         server.kill()
         server.wait()
         time.sleep(1.5)
         first = so_far()
         server = listener(args, clip, port)
-        wait_until(lambda: so_far() > first + 10, 30)
+        t.wait_until(lambda: so_far() > first + 10, 30)
         reader.terminate()
-        reader.wait(10)
+        reader.wait(t.LIMIT_S)
         server.kill()
         server.wait()
         lines = open(out.name).read().split("\n")[:-1]
@@ -370,8 +370,8 @@ def network(args, clip):
     numbers = [int(l.split()[1]) for l in lines if l.startswith("frame")]
     check(first > 10 and len(numbers) > first + 10 and numbers == sorted(set(numbers)),
           f"network: {first} frames, reset, {len(numbers) - first} after it")
-    check(1 <= tries <= 8 and not any(l.startswith("error") for l in lines),
-          f"network: opened again after {tries} waits")
+    check(tries and not any(l.startswith("error") for l in lines), "network: opened again")
+    t.check_time(check, tries <= 8, stretch, f"network: after {tries} waits")
 
 
 def write_raw(path, width, height, colours, frames=400):
@@ -603,7 +603,7 @@ def v4l2(args, clip):
     time.sleep(1.5)
     write_shim(path)
     rest = p.stdout.read().splitlines()
-    check(p.wait(20) == 0 and sum(l.startswith("frame") for l in rest) == 60,
+    check(p.wait(t.LIMIT_S) == 0 and sum(l.startswith("frame") for l in rest) == 60,
           f"v4l2: unplugged for 1.5 s while streaming: {len(rest)} frames after it")
 
 

@@ -294,7 +294,7 @@ class Reader:
         command = command or [args.bin + "/camera_watch", "--socket", socket, "--patience",
                               str(patience), uri]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env)
-        self.args, self.lines = args, []
+        self.lines = []
         self.thread = threading.Thread(target=self.read, daemon=True)
         self.thread.start()
 
@@ -309,23 +309,23 @@ class Reader:
     def wait_frame(self, since, seconds):
         """Seconds from then until a frame; or None. Where others run it waits for longer than
         these seconds."""
-        frames = t.wait_until(self.args, lambda: self.frames_since(since), seconds)
+        frames = t.wait_until(lambda: self.frames_since(since), seconds)
         return frames[0] - since if frames else None
 
     def wait_size(self, since, size, seconds):
         """The same of a frame of that size."""
-        frames = t.wait_until(self.args, lambda: self.frames_since(since, size), seconds)
+        frames = t.wait_until(lambda: self.frames_since(since, size), seconds)
         return frames[0] - since if frames else None
 
     def wait_quiet(self, seconds):
         """Until no frame has come for so long; whether that was ever so."""
         began = time.monotonic()
         last = lambda: max([began] + self.frames_since(began))
-        return t.wait_until(self.args, lambda: time.monotonic() - last() > seconds, 2 * seconds)
+        return t.wait_until(lambda: time.monotonic() - last() > seconds, 2 * seconds)
 
     def end(self):
         self.process.terminate()
-        self.process.wait(t.patience(self.args, 10))
+        self.process.wait(t.patience(10))
 
 
 def children(daemon):
@@ -380,7 +380,7 @@ def plugging(args, folder):
     with t.Daemon(args, "-c", config, env=environment(args, home)) as daemon:
         reader = Reader(args, daemon.socket, "source:cam")
         time.sleep(3) # the first waits are over, the next is of seconds
-        spent = t.wait_until(args, lambda: idle_seconds(daemon, 2), 2)
+        spent = t.wait_until(lambda: idle_seconds(daemon, 2), 2)
         check(spent and not reader.lines,
               f"plugging: absent: {spent or 'too many'} s of CPU in 2 s {reader.lines[:1]}")
         out = subprocess.run([args.bin + "/pelton", "info", "--socket", daemon.socket, "--timeout",
@@ -422,7 +422,7 @@ def changes(args, folder):
                                   timeout=args.timeout)
             return {s["name"]: s for s in json.loads(out.stdout)}[name]["cause"]
 
-        if t.wait_until(args, lambda: words in said(), 10):
+        if t.wait_until(lambda: words in said(), 10):
             return said()
         return "never; " + said()
 
@@ -522,7 +522,7 @@ def changed_streams(args, folder):
                                  capture_output=True, text=True, timeout=args.timeout).stdout
             return [l for l in out.splitlines() if l.startswith("jpeg")]
 
-        check(t.wait_until(args, lambda: "its JPEG is of another size than it says" in said()[0],
+        check(t.wait_until(lambda: "its JPEG is of another size than it says" in said()[0],
                            10), f"changed streams: {said()}")
         now = time.monotonic()
         describe(path, formats="MJPG", stream=stream)
@@ -567,7 +567,7 @@ def h264_ages(args, reader):
     ages = lambda: [float(w[8]) for _, w in list(reader.lines) if w[0] == "frame"]
     late = lambda: sorted(ages()[-15:])[7] if len(ages()) > 30 else 1e9
     began, stretch = time.monotonic(), t.Stretch()
-    t.wait_until(args, lambda: late() < 200 and time.monotonic() > began + 1, 2)
+    t.wait_until(lambda: late() < 200 and time.monotonic() > began + 1, 2)
     t.check_time(check, 0 < late() < 200, stretch,
                  f"h264: {len(ages())} frames, the median age of the last ones {late():.1f} ms")
 

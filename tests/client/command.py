@@ -5,7 +5,8 @@ frames. Exit codes, causes and hints are checked too.
 
 Exit codes: 0, 1, 77 skipped (no ffmpeg).
 """
-import argparse, hashlib, json, os, pathlib, random, shutil, signal, subprocess, sys, tempfile, time
+import argparse, fcntl, hashlib, json, os, pathlib, random, shutil, signal, subprocess, sys
+import tempfile, termios
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import peltontest
@@ -24,7 +25,8 @@ def check(name, condition, text=""):
 
 
 def pelton(*words, env=None, stdin=subprocess.DEVNULL):
-    return subprocess.run([args.pelton, *words], stdin=stdin, capture_output=True, timeout=60,
+    return subprocess.run([args.pelton, *words], stdin=stdin, capture_output=True,
+                          timeout=peltontest.LIMIT_S,
                           env={**os.environ, **(env or {})})
 
 
@@ -195,15 +197,29 @@ def failures(d, clip):
         os.chmod(clip, 0o644)
 
 
+def wait_written(child, count):
+    """Until its progress on standard error says that so many frames are written."""
+    for line in child.stderr:
+        if line.startswith(b"frame=") and int(line[6:]) >= count:
+            return
+
+
+def wait_full(pipe):
+    """Until the writer of a pipe that nobody reads has stopped."""
+    waiting = lambda: int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), "little")
+    room = fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ)
+    peltontest.wait_until(lambda: waiting() > room - 8192, 5)
+
+
 def interrupts(d, clip):
     for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
         out = d + "/stopped%d.mkv" % code
-        child = subprocess.Popen([args.pelton, "decode", "-i", clip, "-o", out],
+        child = subprocess.Popen([args.pelton, "decode", "-i", clip, "--progress", "kv", "-o", out],
                                  stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
                                  env={**os.environ, "FAKE_DELAY_MS": "20", "FAKE_FRAMES": "10000"})
-        time.sleep(0.7)
+        wait_written(child, 5)
         child.send_signal(number)
-        err = child.communicate(timeout=20)[1]
+        err = child.communicate(timeout=peltontest.LIMIT_S)[1]
         check("interrupt %d" % code, child.returncode == code,
               "exit %d %s" % (child.returncode, err.decode()))
         seen = subprocess.run(["ffprobe", "-v", "error", "-count_frames", "-show_entries",
@@ -217,17 +233,17 @@ def interrupts(d, clip):
     child.stdout.read(5000)
     child.stdout.close()
     err = child.stderr.read()
-    check("reader gone", child.wait(20) == 141 and err == b"", "exit %d, %r" % (child.returncode,
-                                                                               err))
+    check("reader gone", child.wait(peltontest.LIMIT_S) == 141 and err == b"",
+          "exit %d, %r" % (child.returncode, err))
     # an interrupt while the reader does not read
     child = subprocess.Popen([args.pelton, "decode", "-i", clip, "-f", "rawvideo", "-"],
                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                              stdin=subprocess.DEVNULL,
                              env={**os.environ, "FAKE_FRAMES": "10000"})
-    time.sleep(0.5)
+    wait_full(child.stdout)
     child.send_signal(signal.SIGINT)
     try:
-        child.wait(5)
+        child.wait(peltontest.LIMIT_S)
         check("interrupt in a full pipe", child.returncode == 130, "exit %d" % child.returncode)
     except subprocess.TimeoutExpired:
         child.kill()

@@ -151,7 +151,7 @@ def insert_messages(data, rng):
 # ---- running ----
 
 def run(command):
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=t.LIMIT_S)
     if done.returncode:
         raise SystemExit("%s\n%s" % (" ".join(map(str, command)),
                                      done.stderr.decode(errors="replace")))

@@ -100,7 +100,7 @@ class Daemon:
 
     def __exit__(self, *_):
         self.process.terminate()
-        self.process.communicate(timeout=60)
+        self.process.communicate(timeout=t.LIMIT_S)
 
 
 def failed(run, code, *words):

@@ -64,7 +64,7 @@ class Source:
         if "weight" in path or "wp_" in path or "explicit" in path:
             raise ValueError("its slice headers are long")
         run = subprocess.run([args.bin + "/refdec", "--frames", "-o", self.truth, path],
-                             capture_output=True, text=True, timeout=120)
+                             capture_output=True, text=True, timeout=t.LIMIT_S)
         if run.returncode:
             raise ValueError("%s: refdec: exit %d: %s" % (path, run.returncode, run.stderr))
         self.read_pictures(run.stdout)
@@ -289,7 +289,7 @@ def run_one(args, daemon, folder, i, s, kind):
         subprocess.run([args.ffmpeg, "-v", "quiet", "-nostdin", "-y", "-threads", "1", "-flags",
                         "unaligned", "-i", base + ".264",
                         "-fps_mode", "passthrough", "-autoscale", "0", "-f", "rawvideo",
-                        "-pix_fmt", s.pix_fmt, base + ".ff"], timeout=120)
+                        "-pix_fmt", s.pix_fmt, base + ".ff"], timeout=t.LIMIT_S)
         if not os.path.exists(base + ".ff"):
             pathlib.Path(base + ".ff").write_bytes(b"")
         theirs_count, theirs = score(args, s, base + ".ff")
@@ -344,7 +344,7 @@ def main():
     p.add_argument("--keep", help="folder in which the damaged streams and their frames stay")
     p.add_argument("-v", action="store_true")
     args = p.parse_args()
-    args.timeout = min(args.timeout, 60)
+    args.timeout = min(args.timeout, t.patience(20))
     if not shutil.which("x264") or not shutil.which(args.ffmpeg):
         print("skipped: no x264 or ffmpeg")
         return t.SKIPPED

@@ -78,7 +78,7 @@ def main():
     p.add_argument("--seed", type=int, default=int(os.environ.get("PELTON_SEED",
                                                                   time.strftime("%Y%m%d"))))
     args = p.parse_args()
-    args.timeout = 30
+    args.timeout = t.patience(30)
     if not shutil.which("x264") or not shutil.which(args.ffmpeg):
         print("skipped: no x264 or ffmpeg")
         return t.SKIPPED

@@ -29,7 +29,7 @@ def check(good, text):
 
 
 def run(*words, **more):
-    return subprocess.run(words, capture_output=True, text=True, timeout=300, **more)
+    return subprocess.run(words, capture_output=True, text=True, timeout=600, **more)
 
 
 def make(build, folder):

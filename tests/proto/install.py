@@ -10,7 +10,7 @@ import peltontest as t
 
 
 def run(words, **more):
-    r = subprocess.run(words, capture_output=True, text=True, timeout=120, **more)
+    r = subprocess.run(words, capture_output=True, text=True, timeout=t.LIMIT_S, **more)
     if r.returncode:
         raise SystemExit(f"{' '.join(words)}: exit code {r.returncode}\n{r.stdout}{r.stderr}")
     return r.stdout

@@ -16,7 +16,7 @@ import time
 
 def records(entropy, path, flips, generic):
     command = [entropy, "-g", str(generic)] + (["-m", str(flips)] if flips else []) + [path]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    run = subprocess.run(command, capture_output=True, text=True, timeout=600)
     if run.returncode not in (0, 1):  # 1: not all was decoded
         raise SystemExit("%s: exit status %d\n%s" % (" ".join(command), run.returncode, run.stderr))
     text = run.stdout.split(" seconds ")[0]

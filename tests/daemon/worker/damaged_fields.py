@@ -30,7 +30,7 @@ failures = []
 
 def frames(program, path, args, slots=0):
     out = subprocess.run([program, "--frames", *map(str, args), path], capture_output=True,
-                         text=True, timeout=120,
+                         text=True, timeout=t.LIMIT_S,
                          env={**os.environ, "PELTON_TEST_SLOTS": str(slots),
                               "PELTON_TEST_ENTROPY_SEED": str(slots)})
     return out.returncode, t.session_frames(out.stdout)[:-1]

@@ -23,7 +23,7 @@ failures = []
 def decode(program, path, *args, queues=""):
     env = {**os.environ, "PELTON_QUEUES": queues}
     out = subprocess.run([program, "--device", "cpu", "--frames", "--stats", *map(str, args),
-                          path], capture_output=True, text=True, timeout=120, env=env)
+                          path], capture_output=True, text=True, timeout=t.LIMIT_S, env=env)
     stayed = re.search(r"(\d+) pictures, .* coefficients of (\d+) stayed", out.stderr)
     numbers = tuple(map(int, stayed.groups())) if stayed else (0, 0)
     return (out.returncode, t.session_frames(out.stdout)), numbers, out.stderr

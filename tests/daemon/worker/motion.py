@@ -74,7 +74,7 @@ def run(path, *args, env={}, seed=t.SEED):
     args = [str(t.SEED) if arg == "day" else str(arg) for arg in args]
     try:
         return subprocess.run([PROGRAM, "--stats", *args, *path], capture_output=True, text=True,
-                              timeout=60, env={**os.environ, **env})
+                              timeout=t.LIMIT_S, env={**os.environ, **env})
     except subprocess.TimeoutExpired as e:
         return subprocess.CompletedProcess(e.cmd, -1, "", "it hangs")
 

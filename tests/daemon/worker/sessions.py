@@ -24,8 +24,8 @@ failures = []
 
 def run(*args, env=None, stdin=None):
     env = dict(os.environ, **(env or {}))
-    return subprocess.run([PROGRAM, *map(str, args)], capture_output=True, text=True, timeout=120,
-                          env=env, stdin=stdin)
+    return subprocess.run([PROGRAM, *map(str, args)], capture_output=True, text=True,
+                          timeout=t.LIMIT_S, env=env, stdin=stdin)
 
 
 def ffmpeg(*args):

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #define MBS         8160
-#define PATIENCE_US 10000000
+#define PATIENCE_US 60000000
 
 struct gpu_arena {
     void *memory;

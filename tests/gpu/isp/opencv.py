@@ -51,7 +51,7 @@ def develop(args, raws, shape, **options):
     command = [args.bin + "/isp_develop",
                "size=%dx%d" % (width, height)] + ["%s=%s" % o for o in options.items()]
     command += ["device=" + args.device] if args.device else []
-    run = subprocess.run(command + files, capture_output=True, timeout=200)
+    run = subprocess.run(command + files, capture_output=True, timeout=600)
     if run.returncode == SKIPPED:
         print("skipped: no Vulkan device")
         sys.exit(SKIPPED)

@@ -33,7 +33,7 @@ def differences(release, library, rules):
         f.write(rules)
         f.flush()
         r = subprocess.run(["abidiff", "--no-added-syms", "--suppressions", f.name, release,
-                            library], capture_output=True, text=True, timeout=250)
+                            library], capture_output=True, text=True, timeout=600)
     if r.returncode & 3:
         raise SystemExit(f"abidiff failed: {r.stderr}{r.stdout}")
     return r.stdout if r.returncode else None
