@@ -409,7 +409,7 @@ def settings(args, clip):
     linear = [65535 * (s - b) / (white - b) for s, b in zip(samples, black)]
     r, g, b = linear[0], (linear[1] + linear[2]) / 2, linear[3]
     base = (f"uri: \"bayer://{raw}\", size: {width}x{height}, format: SRGGB12, loop: yes, "
-            f"realtime: no, ae: {{enable: no}}, black: {list(black)}, white: {white}")
+            f"realtime: no, ae: {{enable: no}}, white: {white}")
     sources = {"flat": "", "ccm": "ccm: [[0.5, 0.25, 0], [0, 1, 0], [0.5, 0, -0.5]]",
                "linear": "tone: linear", "list": "tone: table, tone_table: [0, 65535, 65535]",
                "file": f"tone_table: {curve}",
@@ -419,9 +419,10 @@ def settings(args, clip):
                "gains": "red_gain: 2, blue_gain: 0.5",
                "plain": "tone: linear, black: 0"}
     with open(config, "w") as f:
-        f.write("version: 1\nsources:\n" +
-                "".join(f"  {name}: {{{base}{', ' + more if more else ''}}}\n" for name,
-                        more in sources.items()))
+        f.write("version: 1\nsources:\n")
+        for name, more in sources.items():
+            more += "" if "black:" in more else f", black: {list(black)}"
+            f.write(f"  {name}: {{{base}, {more.lstrip(', ')}}}\n")
     with t.Daemon(args, "-c", config) as daemon:
         get = lambda name, pix_fmt: pixel(args, daemon, name, pix_fmt)
         have = words(get("flat", "rgb48le"))
@@ -531,7 +532,7 @@ def bad_settings(args, raw):
              "ae: {metering: region}": ("without ae.region",),
              "ae: {ev: 9}": ("ae.ev=9", "from -8 to 8"),
              "ae: {region: [0, 0, 65, 1]}": ("ae.region lies outside",),
-             "zoom: 2": ("zoom: no setting of a camera",), "ccm: [[[1]]]": ("no list",)}
+             "zoom: 2": ("zoom: no key of a source",), "ccm: [[[1]]]": ("no list",)}
     wrong = []
     for setting, expected in cases.items():
         with open(config, "w") as f:

@@ -190,7 +190,8 @@ def watch(args, clip):
         check(states[:2] == ["closed", "opening"] and states[-3:] == ["back-off", "running",
                                                                       "ended"], f"watch: {states}")
         # a busy worker has no frame before the camera is lost
-        t.check_time(check, states[2:-3] == ["running", "lost"], stretch, "watch: lost while running")
+        t.check_time(check, states[2:-3] == ["running", "lost"], stretch,
+                     "watch: lost while running")
         lost = [e for e in w.events() if e["state"] in ("lost", "back-off")]
         check(lost and all("unplugged" in e["cause"] or "no such device" in e["cause"]
                            for e in lost), f"watch: why: {[e['cause'] for e in lost]}")
