@@ -16,6 +16,7 @@
  *   multi=1, offset=N    multi-planar (NM12, NM21, YM12 need it); its planes begin after N bytes
  *   signal=WIDTHxHEIGHT, silent=1                  a receiver: the size of the timings it was told
  *   signal=none          a receiver without a cable
+ *   media=1              behind a media controller: v4l2_shim_media.c
  *
  * A size that changes while the device streams ends its frames, and is an event
  * (V4L2_EVENT_SOURCE_CHANGE). With silent=1 there is no event.
@@ -43,7 +44,7 @@
 
 struct shim_device device = {.fd = -1};
 
-bool text_of(const char *path, const char *key, char *out, size_t size)
+bool text_of_file(const char *path, const char *key, char *out, size_t size)
 {
     FILE *f = fopen(path, "r");
     char line[512];
@@ -60,10 +61,10 @@ bool text_of(const char *path, const char *key, char *out, size_t size)
     return found;
 }
 
-static double number_of(const char *path, const char *key, double fallback)
+double number_of(const char *path, const char *key, double fallback)
 {
     char text[512];
-    return text_of(path, key, text, sizeof(text)) ? atof(text) : fallback;
+    return text_of_file(path, key, text, sizeof(text)) ? atof(text) : fallback;
 }
 
 double number(const char *key, double fallback)
@@ -74,7 +75,7 @@ double number(const char *key, double fallback)
 bool lies(const char *about)
 {
     char text[512];
-    return text_of(device.path, "lie", text, sizeof(text)) && !strcmp(text, about);
+    return text_of_file(device.path, "lie", text, sizeof(text)) && !strcmp(text, about);
 }
 
 static bool is_gone(const char *path)
@@ -82,11 +83,11 @@ static bool is_gone(const char *path)
     return access(path, F_OK) < 0 || number_of(path, "gone", 0) != 0;
 }
 
-static void note(const char *what, int value)
+void note(const char *path, const char *what, int value)
 {
-    char path[PATH_MAX + 8];
-    snprintf(path, sizeof(path), "%s.log", device.path);
-    FILE *f = fopen(path, "a");
+    char name[PATH_MAX + 8];
+    snprintf(name, sizeof(name), "%s.log", path);
+    FILE *f = fopen(name, "a");
     if (f) {
         fprintf(f, "%s %d\n", what, value);
         fclose(f);
@@ -97,10 +98,10 @@ static void note(const char *what, int value)
 static unsigned listed(unsigned index, double *fps)
 {
     char formats[512], rates[512] = "";
-    if (!text_of(device.path, "formats", formats, sizeof(formats)) &&
-        !text_of(device.path, "fourcc", formats, sizeof(formats)))
+    if (!text_of_file(device.path, "formats", formats, sizeof(formats)) &&
+        !text_of_file(device.path, "fourcc", formats, sizeof(formats)))
         strcpy(formats, "RGGB");
-    text_of(device.path, "fps", rates, sizeof(rates));
+    text_of_file(device.path, "fps", rates, sizeof(rates));
     const char *f = formats, *r = rates;
     for (unsigned i = 0; i < index && f; i++) {
         f = strchr(f, ',') ? strchr(f, ',') + 1 : NULL;
@@ -112,7 +113,7 @@ static unsigned listed(unsigned index, double *fps)
                : 0;
 }
 
-static int fail(int error)
+int fail(int error)
 {
     errno = error;
     return -1;
@@ -124,7 +125,7 @@ static int fail(int error)
 static bool shown(unsigned *width, unsigned *height)
 {
     char signal[64];
-    bool receives = text_of(device.path, "signal", signal, sizeof(signal));
+    bool receives = text_of_file(device.path, "signal", signal, sizeof(signal));
     *width = (unsigned)number("width", 320);
     *height = (unsigned)number("height", 240);
     return !receives || sscanf(signal, "%ux%u", width, height) == 2;
@@ -138,7 +139,8 @@ static void take_size(void)
     if (device.count)
         return;
     shown(&width, &height);
-    bool told = text_of(device.path, "signal", signal, sizeof(signal));
+    bool told = text_of_file(device.path, "signal", signal, sizeof(signal)) ||
+                (number("media", 0) && device.timed_width);
     device.width = told ? device.timed_width : width;
     device.height = told ? device.timed_height : height;
     device.stride = stride_of_width(device.width);
@@ -147,6 +149,8 @@ static void take_size(void)
 static bool has_changed(void)
 {
     unsigned width, height;
+    if (number("media", 0))
+        return false;
     bool there = shown(&width, &height);
     return device.count && (!there || width != device.width || height != device.height);
 }
@@ -155,7 +159,7 @@ static int timings(struct v4l2_dv_timings *t, bool set)
 {
     char signal[64];
     unsigned width, height;
-    if (!text_of(device.path, "signal", signal, sizeof(signal)))
+    if (!text_of_file(device.path, "signal", signal, sizeof(signal)))
         return fail(ENOTTY);
     if (set) {
         device.timed_width = t->bt.width;
@@ -230,7 +234,7 @@ EXPORTED int open(const char *path, int flags, ...)
     next = next ? next : (int (*)(const char *, int, ...))dlsym(RTLD_NEXT, "open");
     if (mine && (flags & O_ACCMODE) == O_RDWR && realpath(path, real) &&
         !strncmp(real, mine, strlen(mine)))
-        return open_device(real);
+        return media_is_node(real) ? media_open(real) : open_device(real);
     va_list args;
     va_start(args, flags);
     mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(args, mode_t) : 0;
@@ -247,6 +251,8 @@ EXPORTED int close(int fd)
         if (device.memory >= 0)
             next(device.memory);
     }
+    if (media_owns(fd))
+        media_close(fd);
     return next(fd);
 }
 
@@ -353,7 +359,7 @@ static int request(struct v4l2_requestbuffers *r)
     }
     device.count = r->count;
     device.n_queued = 0;
-    note("memory", (int)r->memory);
+    note(device.path, "memory", (int)r->memory);
     if (r->memory == V4L2_MEMORY_USERPTR || !r->count)
         return 0;
     device.memory = memfd_create("v4l2-shim", MFD_CLOEXEC);
@@ -396,6 +402,10 @@ static void describe(struct v4l2_format *f)
 static int set_format(struct v4l2_format *f)
 {
     double fps;
+    if (number("media", 0)) { /* any size; the pipe decides */
+        device.timed_width = is_multi() ? f->fmt.pix_mp.width : f->fmt.pix.width;
+        device.timed_height = is_multi() ? f->fmt.pix_mp.height : f->fmt.pix.height;
+    }
     unsigned wanted = is_multi() ? f->fmt.pix_mp.pixelformat : f->fmt.pix.pixelformat;
     for (unsigned i = 0, fourcc; (fourcc = listed(i, &fps)) != 0; i++)
         if (fourcc == wanted)
@@ -406,6 +416,8 @@ static int set_format(struct v4l2_format *f)
 
 static int query(struct v4l2_queryctrl *q)
 {
+    if (number("media", 0)) /* the sensor has them */
+        return fail(EINVAL);
     bool time = q->id == V4L2_CID_EXPOSURE_ABSOLUTE, gain = q->id == V4L2_CID_ANALOGUE_GAIN;
     if (!time && !gain)
         return fail(EINVAL);
@@ -432,7 +444,8 @@ static int set_controls(struct v4l2_ext_controls *all)
         else
             return fail(EINVAL);
         if (c->id != V4L2_CID_ANALOGUE_GAIN)
-            note(c->id == V4L2_CID_MPEG_VIDEO_FORCE_KEY_FRAME ? "key"
+            note(device.path,
+                 c->id == V4L2_CID_MPEG_VIDEO_FORCE_KEY_FRAME ? "key"
                  : c->id == V4L2_CID_EXPOSURE_AUTO            ? "auto"
                                                               : "time",
                  c->value);
@@ -485,14 +498,17 @@ static int answer(unsigned long what, void *arg)
     switch (what) {
     case VIDIOC_QUERYCAP: {
         unsigned capture = is_multi() ? V4L2_CAP_VIDEO_CAPTURE_MPLANE : V4L2_CAP_VIDEO_CAPTURE;
-        *(struct v4l2_capability *)arg = (struct v4l2_capability){
-            .driver = "shim", .card = "shim", .capabilities = capture | V4L2_CAP_STREAMING};
+        *(struct v4l2_capability *)arg =
+            (struct v4l2_capability){.driver = "shim",
+                                     .card = "shim",
+                                     .capabilities = capture | V4L2_CAP_STREAMING |
+                                                     (number("media", 0) ? V4L2_CAP_IO_MC : 0)};
         return 0;
     }
     case VIDIOC_ENUM_FMT: {
         struct v4l2_fmtdesc *d = arg;
         d->pixelformat = listed(d->index, &fps);
-        return d->pixelformat ? 0 : fail(EINVAL);
+        return d->pixelformat && media_gives(d->mbus_code, d->pixelformat) ? 0 : fail(EINVAL);
     }
     case VIDIOC_ENUM_FRAMEINTERVALS: {
         struct v4l2_frmivalenum *v = arg;
@@ -532,7 +548,8 @@ static int answer(unsigned long what, void *arg)
     case VIDIOC_DQBUF:
         return dequeue(arg);
     case VIDIOC_STREAMON:
-        return stream(true);
+        return number("media", 0) && !media_is_ready(device.width, device.height) ? fail(EPIPE)
+                                                                                  : stream(true);
     case VIDIOC_STREAMOFF:
         return stream(false);
     default:
@@ -548,5 +565,7 @@ EXPORTED int ioctl(int fd, unsigned long what, ...)
     void *arg = va_arg(args, void *);
     va_end(args);
     next = next ? next : (int (*)(int, unsigned long, ...))dlsym(RTLD_NEXT, "ioctl");
+    if (media_owns(fd))
+        return media_answer(fd, what & 0xffffffff, arg);
     return fd >= 0 && fd == device.fd ? answer(what & 0xffffffff, arg) : next(fd, what, arg);
 }

@@ -22,12 +22,15 @@ struct shim_device {
     size_t frame_bytes, plane_at[PLANES];
     unsigned count, queued[BUFFERS], n_queued, sequence;
     long stream_at;
-    int exposure[DELAY + 1], gain[DELAY + 1];
+    double exposure[DELAY + 1], gain[DELAY + 1]; /* of 100 us; 16 is one */
 };
 extern struct shim_device device;
 
 /* Of the description. */
-bool text_of(const char *path, const char *key, char *out, size_t size);
+bool text_of_file(const char *path, const char *key, char *out, size_t size);
+double number_of(const char *path, const char *key, double fallback);
+void note(const char *path, const char *what, int value); /* in the file's log */
+int fail(int error);                                      /* -1 */
 double number(const char *key, double fallback);
 bool lies(const char *about);
 
@@ -39,5 +42,15 @@ unsigned memory_planes(void);
 size_t offset_of(void);             /* bytes before the picture, of each piece of memory */
 size_t image_bytes(unsigned plane); /* of a piece of memory, without those */
 size_t draw(unsigned char *memory); /* the next frame; bytes in its first piece of memory */
+
+/* v4l2_shim_media.c: the media device of the video node, and its sub-devices. */
+bool media_is_node(const char *real); /* by its name */
+int media_open(const char *real);     /* a descriptor of its own */
+bool media_owns(int fd);
+void media_close(int fd);
+int media_answer(int fd, unsigned long what, void *arg);
+/* Whether the pipe gives frames of this size: its links are enabled, its pads agree. */
+bool media_is_ready(unsigned width, unsigned height);
+bool media_gives(unsigned code, unsigned fourcc);
 
 #endif

@@ -95,7 +95,7 @@ static size_t give_coded(unsigned char *to)
 {
     char path[512];
     unsigned length = 0;
-    FILE *f = text_of(device.path, "stream", path, sizeof(path)) ? fopen(path, "rb") : NULL;
+    FILE *f = text_of_file(device.path, "stream", path, sizeof(path)) ? fopen(path, "rb") : NULL;
     size_t got = 0;
     for (int turn = 0; f && got == 0 && turn < 2; turn++) {
         fseek(f, device.stream_at, SEEK_SET);

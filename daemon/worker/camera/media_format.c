@@ -255,7 +255,10 @@ int media_pipe_format(struct v4l2_device *d, const struct camera_params *p, stru
         return rc;
     if (w.now.width != w.goal.width || w.now.height != w.goal.height)
         return no_size(&w);
-    kind_of(d, p, w.now.code, &w.now, out);
+    if (!kind_of(d, p, w.now.code, &w.now, out) && !strcmp(out->list, "none")) {
+        v4l2_kind_choose(d->fd, d->type, p, w.now.width, w.now.height, NULL, out);
+        out->kind = NULL; /* of another code than the sensor's */
+    }
     *width = w.now.width;
     *height = w.now.height;
     return 0;
