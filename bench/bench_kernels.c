@@ -360,11 +360,11 @@ enum kernel_outcome kernel_command(const struct kernel_command *command,
                             "rgba8, rgba32f, nv12, bayer8, bayer12, rgb16, luma8 or yuv420",
                             "--format %s: no such format", k.o->format);
     }
-    if (k.o->list) {
+    int rc = check_families(&k);
+    if (rc == 0 && k.o->list) {
         bench_csv_list(stdout);
         return KERNEL_DONE;
     }
-    int rc = check_families(&k);
     rc = rc ? rc : k.o->figures ? read_figures(&k) : kernels_measure(&k);
     rc = rc ? rc : kernels_report(&k);
     kernel_bench_free(k.bench);

@@ -3,6 +3,7 @@
  * pelton bench: the order of the runs. One daemon serves them all: a short warm-up, the
  * verification, the three timed runs. Then the peers run, so no two programs share the machine.
  */
+#include "client/output_check.h"
 #include "client/bench_model.h"
 #include "client/commands.h"
 #include "client/input.h"
@@ -111,6 +112,11 @@ int cmd_bench(struct client_options *o, struct failure *f)
     }
     if (o->bench.trace && !o->bench.live)
         return fail_with(f, X_USAGE, "add --live", "--trace follows the frames of --live");
+    enum overwrite yes = OVERWRITE_YES;
+    const char *const reports[] = {o->bench.json_file, o->bench.chart};
+    for (unsigned i = 0; i < 2; i++)
+        if (reports[i] && output_check_path(reports[i], &yes, f))
+            return f->code;
     struct bench *b = calloc(1, sizeof(*b));
     struct bench_pass *passes = calloc(o->n_inputs, sizeof(*passes));
     if (!b || !passes) {

@@ -5,6 +5,7 @@
  * The happy path is a connection, a question, its answer on standard output; top asks once a
  * second. The failure modes are no daemon and no right to ask.
  */
+#include "client/columns.h"
 #include "client/commands.h"
 #include "client/input.h"
 #include "client/json.h"
@@ -25,8 +26,10 @@ static int shared_open(struct client_options *o, struct pelton **conn, struct fa
     const char *path = o->connect.socket ? o->connect.socket : socket_named();
     int rc = pelton_connect(path, timeout_ms(o), conn);
     if (rc == PELTON_ERR_NO_DAEMON) {
-        return fail_with(f, X_NO_DAEMON, "start peltond, or name its socket with --socket", "%s",
-                         pelton_failure(NULL)->cause);
+        return fail_with(
+            f, X_NO_DAEMON,
+            "systemctl start peltond, or run peltond, or name its socket with --socket", "%s",
+            pelton_failure(NULL)->cause);
     }
     return rc < 0 ? fail_pelton(f, NULL, path) : 0;
 }
@@ -80,14 +83,6 @@ static void policy_text(const struct pelton_stream_status *s, char out[24])
     }
 }
 
-/* Names come from others: nothing in them may move the cursor. */
-static void plain(char *text)
-{
-    for (; *text; text++)
-        if ((unsigned char)*text < ' ' || *text == 127)
-            *text = '?';
-}
-
 static const struct pelton_stream_status *find_stream(const struct overview *o, uint64_t id)
 {
     for (size_t i = 0; o && i < o->n; i++)
@@ -114,42 +109,82 @@ static void print_head(const struct overview *o)
 {
     const struct pelton_status *s = &o->status;
     uint64_t seconds = s->up_ms / 1000;
-    printf("%s, up %llu:%02llu:%02llu, %u of %u clients, %u of %u streams%s%s%s, at %s\n",
+    printf("%s, up %llu:%02llu:%02llu, at %s\n%u of %u clients, %u of %u streams%s%s%s\n",
            s->server, (unsigned long long)(seconds / 3600), (unsigned long long)(seconds / 60 % 60),
-           (unsigned long long)(seconds % 60), s->n_clients, s->most_clients, s->n_streams,
-           s->most_streams, s->device[0] ? ", " : "", s->device,
-           s->device[0] && s->software ? " (software)" : "", o->socket);
+           (unsigned long long)(seconds % 60), o->socket, s->n_clients, s->most_clients,
+           s->n_streams, s->most_streams, s->device[0] ? ", " : "", s->device,
+           s->device[0] && s->software ? " (software)" : "");
+}
+
+static const struct column stream_columns[] = {
+    {.title = "STREAM", .least = 10},
+    {.title = "STATE"},
+    {.title = "READER", .least = 6, .rank = 3},
+    {.title = "PID", .right = true, .rank = 4},
+    {.title = "POLICY", .rank = 6},
+    {.title = "FORMAT"},
+    {.title = "FRAMES", .right = true},
+    {.title = "FPS", .right = true},
+    {.title = "WAIT", .right = true, .rank = 8},
+    {.title = "HELD", .right = true, .rank = 5},
+    {.title = "AGE ms", .right = true, .rank = 1},
+    {.title = "MISSED", .right = true},
+    {.title = "(LATE)", .right = true, .rank = 7},
+    {.title = "RESTARTS", .right = true, .rank = 9},
+    {.title = "GPU-ENTROPY", .right = true, .rank = 10},
+};
+
+static void add_format(struct columns *c, const struct pelton_stream_status *s)
+{
+    if (s->width)
+        columns_cell(c, UI_PLAIN, "%s %ux%u", s->pix_fmt, s->width, s->height);
+    else
+        columns_cell(c, UI_PLAIN, "%s", "");
+}
+
+/* fps: negative where it is not known. */
+static void add_figures(struct columns *c, const struct pelton_stream_status *s, double fps)
+{
+    uint64_t lost = missed(s);
+    columns_cell(c, UI_PLAIN, "%llu", (unsigned long long)s->frames);
+    columns_cell(c, UI_PLAIN, fps < 0 ? "" : "%.1f", fps);
+    columns_cell(c, UI_PLAIN, "%u", s->waiting);
+    columns_cell(c, UI_PLAIN, "%u/%u", s->held, s->slots);
+    columns_cell(c, UI_PLAIN, "%.1f", (double)s->age_ns * 1e-6);
+    columns_cell(c, lost ? UI_YELLOW : UI_PLAIN, "%llu", (unsigned long long)lost);
+    columns_cell(c, UI_PLAIN, "%llu", (unsigned long long)s->dropped_client);
+    columns_cell(c, UI_PLAIN, "%llu", (unsigned long long)s->restarts);
+    if (s->gpu_entropy_pictures) {
+        columns_cell(c, UI_PLAIN, "%llu in %.2f s", (unsigned long long)s->gpu_entropy_pictures,
+                     s->gpu_entropy);
+    } else {
+        columns_cell(c, UI_PLAIN, "%s", "");
+    }
 }
 
 static void print_streams(const struct overview *before, const struct overview *now)
 {
+    const unsigned n = sizeof(stream_columns) / sizeof(stream_columns[0]);
+    struct columns *c = columns_new(stream_columns, n);
     print_head(now);
-    printf("%-24s %-8s %-16s %7s %-9s %-20s %9s %7s %5s %6s %7s %7s %7s %7s\n", "STREAM", "STATE",
-           "READER", "PID", "POLICY", "FORMAT", "FRAMES", "FPS", "WAIT", "HELD", "AGE ms", "MISSED",
-           "(LATE)", "RESTART");
-    for (size_t i = 0; i < now->n; i++) {
-        struct pelton_stream_status *s = &now->streams[i];
-        double fps = rate(before, now, s);
-        char policy[24], format[48] = "", per_second[16] = "-", held[16];
+    for (size_t i = 0; c && i < now->n; i++) {
+        const struct pelton_stream_status *s = &now->streams[i];
+        char policy[24];
         policy_text(s, policy);
-        plain(s->name);
-        plain(s->client);
-        s->client[strcspn(s->client, ",")] = 0; /* the name of the program, without its library */
-        if (s->width)
-            snprintf(format, sizeof(format), "%s %ux%u", s->pix_fmt, s->width, s->height);
-        if (fps >= 0)
-            snprintf(per_second, sizeof(per_second), "%.1f", fps);
-        snprintf(held, sizeof(held), "%u/%u", s->held, s->slots);
-        printf("%-24.24s %-8s %-16.16s %7d %-9s %-20s %9llu %7s %5u %6s %7.1f %7llu %7llu %7llu\n",
-               s->name, source_state_name(s->state), s->client, s->pid, policy, format,
-               (unsigned long long)s->frames, per_second, s->waiting, held,
-               (double)s->age_ns * 1e-6, (unsigned long long)missed(s),
-               (unsigned long long)s->dropped_client, (unsigned long long)s->restarts);
-        if (s->gpu_entropy_pictures) {
-            printf("  entropy-decoded on the GPU: %llu pictures in %.2f s\n",
-                   (unsigned long long)s->gpu_entropy_pictures, s->gpu_entropy);
-        }
+        columns_cell(c, UI_PLAIN, "%s", s->name);
+        columns_cell(c, source_state_colour(s->state), "%s", source_state_name(s->state));
+        /* the name of the program, without its library */
+        columns_cell(c, UI_PLAIN, "%.*s", (int)strcspn(s->client, ","), s->client);
+        columns_cell(c, UI_PLAIN, "%d", s->pid);
+        columns_cell(c, UI_PLAIN, "%s", policy);
+        add_format(c, s);
+        add_figures(c, s, rate(before, now, s));
     }
+    if (c && now->n > 0)
+        columns_print(c, stdout, ui_columns(stdout));
+    else if (c)
+        puts("no streams");
+    columns_free(c);
 }
 
 static void overview_print_json(const struct overview *o)

@@ -92,9 +92,14 @@ const struct command commands[] = {
     {CMD_VERSION, "version", "", "print versions",
      "Prints the versions of pelton, of its protocol and of the FFmpeg libraries.", "",
      cmd_version},
-    {CMD_HELP, "help", "[COMMAND]", "explain a command", "Without a command it lists all commands.",
-     "pelton help decode", cmd_help},
-    {CMD_COMPLETION, "completion", "bash|zsh", "print a shell completion script", "",
-     "eval \"$(pelton completion bash)\"", cmd_completion},
+    {CMD_HELP, "help", "[COMMAND [OPTION] | common | developer | kernels]", "explain a command",
+     "Without a command it lists all commands. common explains the options that most commands "
+     "have, "
+     "developer those for work on pelton itself.",
+     "pelton help decode\npelton help decode pix-fmt\npelton help common", cmd_help},
+    {CMD_COMPLETION, "completion", "bash|zsh|fish", "print a shell completion script",
+     "The script completes commands, options and their values, files, and names of sources and "
+     "controls. It asks a daemon for those, if one runs.",
+     "eval \"$(pelton completion bash)\"\npelton completion fish | source", cmd_completion},
 };
 const unsigned n_commands = sizeof(commands) / sizeof(commands[0]);

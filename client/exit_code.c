@@ -111,7 +111,8 @@ int fail_pelton(struct failure *f, const struct pelton *conn, const char *name)
     const char *hint = p->hint[0] ? p->hint : hint_of(p->code);
     const char *cause = p->cause[0] ? plain_name(p->cause) : "the daemon gave no cause";
     name = name ? plain_name(name) : NULL;
-    if (name && !says_name(cause, name))
+    bool device = p->code == PELTON_ERR_NO_DEVICE; /* that is no failure of the input */
+    if (name && !device && !says_name(cause, name))
         return fail_with(f, exit_code_of(p->code), hint, "%s: %s", name, cause);
     return fail_with(f, exit_code_of(p->code), hint, "%s", cause);
 }
@@ -138,7 +139,7 @@ int fail_errno(struct failure *f, int code, int error, const char *name)
     default:
         break;
     }
-    return fail_with(f, code, hint, "%s: %s", name, strerror(error));
+    return fail_with(f, code, hint, "%s: %s", name[0] ? name : "\"\"", strerror(error));
 }
 
 void failure_print(const struct failure *f)
@@ -146,3 +147,22 @@ void failure_print(const struct failure *f)
     if (f->code != 0 && f->cause[0])
         ui_failure(f->cause, f->hint);
 }
+
+const struct exit_meaning exit_meanings[] = {
+    {0, "success"},
+    {1, "any other error"},
+    {2, "usage or configuration"},
+    {3, "fewer frames per second than --min-fps"},
+    {4, "the input: not found, empty, not a video, truncated"},
+    {5, "the stream uses a tool that is not supported"},
+    {6, "damaged stream under --on-error fail"},
+    {7, "no device"},
+    {8, "no daemon"},
+    {9, "permission"},
+    {10, "frames differ from the reference"},
+    {11, "time-out"},
+    {130, "SIGINT"},
+    {141, "the reader of the output has ended (SIGPIPE)"},
+    {143, "SIGTERM"},
+};
+const unsigned n_exit_meanings = sizeof(exit_meanings) / sizeof(exit_meanings[0]);

@@ -52,5 +52,12 @@ int exit_code_of(int pelton_error);
 /* Prints "pelton: CAUSE" and "hint: HINT" on stderr. Prints nothing where code is 0 or the cause is
  * empty (an interrupt, a closed pipe). */
 void failure_print(const struct failure *f);
+/* The exit codes in words, for help. */
+struct exit_meaning {
+    int code;
+    const char *text;
+};
+extern const struct exit_meaning exit_meanings[];
+extern const unsigned n_exit_meanings;
 
 #endif

@@ -5,6 +5,7 @@
  */
 #include "client/input.h"
 #include "client/input_name.h"
+#include "client/near_name.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -124,6 +125,25 @@ static int await_open(const struct client_options *o, struct pelton_stream *s,
     }
 }
 
+/* A name that is misspelt: the one that was meant comes into the hint. */
+static void suggest_source(struct pelton *conn, const char *uri, struct failure *f)
+{
+    enum { PATIENCE_MS = 1000 };
+    struct pelton_source *list = NULL;
+    size_t n = 0;
+    char hint[sizeof(f->hint)];
+    if (f->code != X_INPUT || !conn || strncmp(uri, "source:", 7) != 0 ||
+        !strstr(f->cause, "no source of this name") ||
+        pelton_sources(conn, PATIENCE_MS, &list, &n) < 0)
+        return;
+    struct near_name near = near_name_of(uri + 7, strlen(uri + 7));
+    for (size_t i = 0; i < n; i++)
+        near_name_try(&near, list[i].name, strlen(list[i].name), list[i].name);
+    free(list);
+    near_name_hint(&near, f->hint, hint, sizeof(hint));
+    memcpy(f->hint, hint, sizeof(hint));
+}
+
 int input_subscribe(const struct client_options *o, struct pelton *conn,
                     const struct pelton_open_params *params, const char *name,
                     struct pelton_info *info, struct pelton_stream **out, struct failure *f)
@@ -133,9 +153,30 @@ int input_subscribe(const struct client_options *o, struct pelton *conn,
     rc = rc < 0 ? rc : await_open(o, s, info);
     if (rc < 0) {
         rc = interrupted() ? interrupted() : fail_pelton(f, conn, name);
+        if (params->uri)
+            suggest_source(conn, params->uri, f);
         pelton_stream_close(s);
         return rc;
     }
     *out = s;
+    return 0;
+}
+
+static bool is_name(const char *text)
+{
+    return !strstr(text, "://") && strncmp(text, "source:", 7) != 0 && access(text, F_OK) < 0;
+}
+
+/* A plain word is a name of the configuration. The first input becomes its address, in buffer. */
+int input_resolve_name(struct client_options *o, char *buffer, size_t size, struct failure *f)
+{
+    if (o->n_inputs == 0) {
+        return fail_with(f, X_USAGE, "pelton sources lists the names; sim://clip.mp4 is an address",
+                         "no source named");
+    }
+    if (is_name(o->inputs[0])) {
+        snprintf(buffer, size, "source:%s", o->inputs[0]);
+        o->inputs[0] = buffer;
+    }
     return 0;
 }

@@ -92,3 +92,21 @@ void option_try_names(const struct option_row *row, struct near_name *near)
         p += n + (p[n] == ' ');
     }
 }
+
+int option_refuse(const char *word, size_t length, const struct option_row *elsewhere,
+                  const struct command *c, struct failure *f)
+{
+    char hint[160], more[80];
+    if (elsewhere) {
+        snprintf(hint, sizeof(hint), "pelton %s has it; pelton help %s lists the options of %s",
+                 option_command(elsewhere)->name, c->name, c->name);
+        return fail_with(f, X_USAGE, hint, "%s: not an option of pelton %s", word, c->name);
+    }
+    struct near_name near = near_name_of(word + strspn(word, "-"), length);
+    for (unsigned i = 0; i < n_option_rows; i++)
+        if (option_rows[i].commands & c->bit)
+            option_try_names(&option_rows[i], &near);
+    snprintf(more, sizeof(more), "pelton help %s lists its options", c->name);
+    return fail_with(f, X_USAGE, near_name_hint(&near, more, hint, sizeof(hint)),
+                     "%s: no such option (pelton %s)", word, c->name);
+}

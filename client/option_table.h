@@ -109,5 +109,17 @@ const struct option_row *option_find(const char *name, size_t length, unsigned c
 const struct command *option_command(const struct option_row *row);
 /* Considers an option's names for one that was misspelt. */
 void option_try_names(const struct option_row *row, struct near_name *near);
+/* Records that a command lacks an option, with the name that was meant. word: as typed, with a name
+ * of `length` bytes. elsewhere: the row of another command, or NULL. Returns X_USAGE. */
+int option_refuse(const char *word, size_t length, const struct option_row *elsewhere,
+                  const struct command *c, struct failure *f);
+
+/* Where help explains an option. */
+enum option_group { GROUP_OWN, GROUP_COMMON, GROUP_DEVELOPER, GROUP_KERNELS };
+enum option_group option_group(const struct option_row *row);
+bool option_group_used(unsigned command, enum option_group group);
+
+/* Prints the source of pelton(1). */
+void manual_print(void);
 
 #endif

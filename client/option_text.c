@@ -36,7 +36,9 @@ int text_u64(const struct option_text *t, void *place)
     errno = 0;
     unsigned long long n = strtoull(t->value, &end, 10);
     if (errno || end == t->value || *end || t->value[0] == '-' || n < t->least || n > t->most) {
-        snprintf(hint, sizeof(hint), "a whole number from %llu to %llu",
+        snprintf(hint, sizeof(hint),
+                 t->most < INT64_MAX ? "a whole number from %llu to %llu"
+                                     : "a whole number, at least %llu",
                  (unsigned long long)t->least, (unsigned long long)t->most);
         return text_refuse(t, hint);
     }

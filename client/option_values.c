@@ -136,7 +136,7 @@ static int connect_add_config(struct connect_options *c, const char *value, stru
     const char *equals = strchr(value, '=');
     if (!equals || equals == value)
         return text_refuse(&(struct option_text){.name = "-c", .value = value, .f = f},
-                           "as in: -c key=value");
+                           "as in: -c key=value; to copy a stream: ffmpeg -i IN -c copy OUT");
     if (c->n_config == MAX_CONFIG) {
         return fail_with(f, X_USAGE, "put them into a configuration file", "more than %d times -c",
                          MAX_CONFIG);

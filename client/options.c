@@ -5,7 +5,6 @@
  */
 #include "client/ffmpeg_options.h"
 #include "client/input_name.h"
-#include "client/near_name.h"
 #include "client/option_values.h"
 
 #include <stdio.h>
@@ -16,8 +15,10 @@ static int parse_output(const char *word, struct client_options *o, struct failu
 {
     if (o->write.path) {
         return fail_with(f, X_USAGE,
-                         o->command->bit == CMD_DECODE ? "the input follows -i; there is one output"
-                                                       : "run the command once for each output",
+                         o->command->bit == CMD_DECODE
+                             ? "the input follows -i, one output comes last; quote names "
+                               "with blanks"
+                             : "run the command once for each output",
                          "%s: a second output", word);
     }
     o->write.path = word;
@@ -51,32 +52,17 @@ static int parse_positional(const char *word, struct client_options *o, struct f
             o->topic = word;
             return 0;
         }
+        if (o->command->bit == CMD_HELP && !o->detail) {
+            o->detail = word;
+            return 0;
+        }
         break;
     default:
         break;
     }
-    return fail_with(f, X_USAGE, "see: pelton help", "%s: unexpected word", word);
-}
-
-/* An option that this command does not have. elsewhere: the row of another command, or NULL. */
-static int refuse_option(const char *word, size_t length, const struct option_row *elsewhere,
-                         const struct client_options *o, struct failure *f)
-{
-    char hint[160], more[80];
-    const struct command *c = o->command;
-    if (elsewhere) {
-        snprintf(hint, sizeof(hint), "pelton %s has it; pelton help %s lists the options of %s",
-                 option_command(elsewhere)->name, c->name, c->name);
-        return fail_with(f, X_USAGE, hint, "%s: not an option of pelton %s", word, c->name);
-    }
-    const char *name = word + 1 + (word[1] == '-');
-    struct near_name near = near_name_of(name, length);
-    for (unsigned i = 0; i < n_option_rows; i++)
-        if (option_rows[i].commands & c->bit)
-            option_try_names(&option_rows[i], &near);
-    snprintf(more, sizeof(more), "pelton help %s lists its options", c->name);
-    return fail_with(f, X_USAGE, near_name_hint(&near, more, hint, sizeof(hint)),
-                     "%s: no such option (pelton %s)", word, c->name);
+    char hint[80];
+    snprintf(hint, sizeof(hint), "see: pelton help %s", o->command->name);
+    return fail_with(f, X_USAGE, hint, "%s: unexpected word", word);
 }
 
 /* Handles an option of the ffmpeg command. */
@@ -116,7 +102,7 @@ static int parse_option(int argc, char **argv, int *i, struct client_options *o,
         return parse_foreign(foreign, word, argument, f);
     }
     if (!row)
-        return refuse_option(word, length, elsewhere, o, f);
+        return option_refuse(word, length, elsewhere, o->command, f);
     snprintf(hint, sizeof(hint), "see: pelton help %s", o->command->name);
     if (!row->arg && value)
         return fail_with(f, X_USAGE, hint, "%s: takes no argument", word);
@@ -165,6 +151,12 @@ static int choose_command(int argc, char **argv, int *first, struct client_optio
     return o->command ? 0 : refuse_word(word, f);
 }
 
+/* pelton help decode --pix-fmt: the option is a topic. */
+static bool names_option(const struct client_options *o)
+{
+    return o->command->bit == CMD_HELP && o->topic && !o->detail;
+}
+
 int options_parse(int argc, char **argv, struct client_options *o, struct failure *f)
 {
     *o = (struct client_options){
@@ -176,10 +168,17 @@ int options_parse(int argc, char **argv, struct client_options *o, struct failur
     };
     int first, rc = choose_command(argc, argv, &first, o, f);
     bool words_only = false;
+    if (rc == 0 && o->command->bit == CMD_COMPLETION && argc > first &&
+        !strcmp(argv[first], "words")) { /* of another command line: they are not ours */
+        o->topic = argv[first];
+        o->words = (const char *const *)argv + first + 1;
+        o->n_words = argc - first - 1;
+        return 0;
+    }
     for (int i = first; rc == 0 && i < argc; i++)
         if (!words_only && strcmp(argv[i], "--") == 0)
             words_only = true;
-        else if (!words_only && argv[i][0] == '-' && argv[i][1])
+        else if (!words_only && argv[i][0] == '-' && argv[i][1] && !names_option(o))
             rc = parse_option(argc, argv, &i, o, f);
         else
             rc = parse_positional(argv[i], o, f);

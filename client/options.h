@@ -74,8 +74,11 @@ struct client_options {
     const struct command *command;
     const char *inputs[MAX_INPUTS];
     unsigned n_inputs;
-    const char *topic; /* first word of calib, help and completion */
-    int log_level;     /* enum log_level */
+    const char *topic;        /* first word of calib, help and completion */
+    const char *detail;       /* second word of help */
+    const char *const *words; /* a command line to complete, without its first word */
+    int n_words;
+    int log_level; /* enum log_level */
     bool json, man, help;
     struct connect_options connect;
     struct read_options read;

@@ -4,6 +4,7 @@
  * hexadecimal.
  */
 #include "client/side_data_json.h"
+#include "client/output_check.h"
 #include "client/ui.h"
 
 #include <errno.h>
@@ -310,17 +311,11 @@ struct side_file {
 
 static int side_file_descriptor(const char *path, enum overwrite overwrite, struct failure *f)
 {
+    if (output_check_path(path, &overwrite, f))
+        return -1;
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0 && errno == EEXIST) {
-        struct stat st;
-        bool special = stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
-        if (!special && overwrite != OVERWRITE_YES &&
-            !(overwrite == OVERWRITE_ASK && ui_ask_overwrite(path))) {
-            fail_with(f, X_OTHER, "-y overwrites it", "%s: the file exists", path);
-            return -1;
-        }
+    if (fd < 0 && errno == EEXIST) /* what has no content, or was allowed to go */
         fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
-    }
     if (fd < 0)
         fail_errno(f, X_OTHER, errno, path);
     return fd;

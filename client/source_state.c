@@ -10,3 +10,10 @@ const char *source_state_name(enum pelton_source_state state)
                                         "back-off", "ended",   "removed"};
     return names[state];
 }
+
+enum ui_colour source_state_colour(enum pelton_source_state state)
+{
+    static const enum ui_colour colours[] = {UI_PLAIN,  UI_CYAN,  UI_GREEN, UI_YELLOW,
+                                             UI_YELLOW, UI_PLAIN, UI_PLAIN};
+    return colours[state];
+}

@@ -87,7 +87,7 @@ def stats(args, daemon, readers):
     p = subprocess.Popen([args.bin + "/pelton", "top", "--socket", daemon.socket],
                          stdout=subprocess.PIPE, text=True)
     stretch = t.Stretch()
-    lines = [p.stdout.readline() for _ in range(5)]
+    lines = [p.stdout.readline() for _ in range(6)][1:]
     p.send_signal(signal.SIGINT)
     check(p.wait(t.LIMIT_S) == 130 and lines[1].split()[0] == "STREAM"
           and sorted(l.split()[0] for l in lines[2:]) == sorted("source:" + n for n in readers),

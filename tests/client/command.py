@@ -346,16 +346,18 @@ def others(d, clip):
                              env={**os.environ, "MAN_KEEP_STDERR": "1"})
         check("manual page", run.returncode == 0 and b"warning" not in run.stderr
               and b"frames:v" in run.stdout, run.stderr.decode())
-    for shell in ("bash", "zsh"):
+    for shell in ("bash", "zsh", "fish"):
         script = pelton("completion", shell).stdout.decode()
-        check("completion " + shell, "_pelton" in script and "--pix-fmt" in script)
-    if shutil.which("bash"):
-        test = (script.split("\n", 1)[1] +
-                '\nCOMP_WORDS=(pelton decode --device g); COMP_CWORD=3; _pelton; echo '
-                '"${COMPREPLY[@]}"')
-        run = subprocess.run(["bash", "-c", test], capture_output=True)
-        check("completion in bash", run.stdout.strip() == b"gpu",
-              (run.stdout + run.stderr).decode())
+        check("completion " + shell, "_pelton" in script and "completion words" in script)
+    fails("completion without a shell", pelton("completion"), 2, "no shell is named")
+    words = pelton("completion", "words", "decode", "--device", "g").stdout.decode().split()
+    check("values of an option", words == ["auto", "gpu", "cpu", "all"], str(words))
+    words = pelton("completion", "words", "decode", "--on").stdout.decode()
+    check("options of a command", "\n--on-error\t" in words and "--streams" not in words, words)
+    words = pelton("completion", "words", "decode", "-i", "").stdout
+    check("files", words == b":files\n", words)
+    words = pelton("completion", "words", "de").stdout.decode()
+    check("commands", words.startswith("decode\t") and ":files" in words, words)
     fails("completion of nothing", pelton("completion", "tcsh"), 2, "tcsh")
     check("version", b"protocol     1" in pelton("version").stdout
           and pelton("--version").returncode == 0)
