@@ -18,7 +18,7 @@ sources:
   %s: {uri: "clip.mp4"}
 """ % LONG
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-PATIENCE_S = 60
+PATIENCE_S = 120
 bad = []
 
 
