@@ -5,7 +5,7 @@ and their installation into an empty folder by dpkg. Exit code 77: no cpack or n
 
   deb.py --build DIR
 """
-import argparse, os, pathlib, re, shutil, subprocess, sys, tempfile
+import argparse, gzip, os, pathlib, re, shutil, subprocess, sys, tempfile
 
 FILES = {
     "pelton": ("usr/bin/pelton", "usr/share/man/man1/pelton.1.gz",
@@ -13,12 +13,15 @@ FILES = {
                "usr/share/zsh/vendor-completions/_pelton"),
     "peltond": ("usr/bin/peltond", "etc/pelton/pelton.yaml", "usr/share/pelton/demo.mp4",
                 "usr/lib/systemd/system/peltond.service", "usr/lib/systemd/system/peltond.socket",
-                "usr/lib/sysusers.d/pelton.conf", "usr/lib/tmpfiles.d/pelton.conf"),
+                "usr/lib/sysusers.d/pelton.conf", "usr/lib/tmpfiles.d/pelton.conf",
+                "usr/share/man/man8/peltond.8.gz", "usr/share/man/man5/pelton.yaml.5.gz"),
     "libpelton0": ("usr/lib/*/libpelton.so.0",),
     "libpelton-dev": ("usr/include/pelton.h", "usr/lib/*/pkgconfig/pelton.pc",
                       "usr/lib/*/libpelton.so",
-                      "usr/share/doc/libpelton-dev/examples/subscribe.c"),
+                      "usr/share/doc/libpelton-dev/examples/subscribe.c",
+                      "usr/share/man/man7/pelton-protocol.7.gz"),
 }
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 FAILURES = []
 
 
@@ -81,13 +84,38 @@ def settings(root, folder):
     check(out.returncode == 0, f"pelton.yaml passes --check {out.stderr}")
     check("demo: {uri:" in run(daemon, "-c", yaml, "--print-config").stdout, "it has a source demo")
     whole, n = re.subn(r"^( *)#([a-z_]+:)", r"\1\2", text, flags=re.M)
-    open(folder + "/whole.yaml", "w").write(whole)
+    # the group that the installation makes; a check looks it up
+    open(folder + "/whole.yaml", "w").write(whole.replace("[pelton]", "[root]"))
     open(folder + "/door.key", "w").write("secret\n")
     out = run(daemon, "-c", folder + "/whole.yaml", "--check")
     check(out.returncode == 0 and n > 20, f"so do its {n} examples {out.stderr}")
     keys = re.findall(r"^([a-z_.]+):", run(daemon, "--print-config").stdout, re.M)
     lacking = [k for k in keys if not k.startswith("debug.") and f"\n{k}:" not in whole]
     check(len(keys) > 20 and not lacking, f"it names every key {lacking}")
+
+
+def manuals(root):
+    """Pages that name every option and every key, and that mandoc reads without a warning."""
+    pages = {f.name[:-3]: gzip.open(f, "rt").read().replace("\\-", "-")
+             for f in pathlib.Path(root).glob("usr/share/man/man*/*.gz")}
+    daemon = root + "/usr/bin/peltond"
+    options = set(re.findall(r"^  (-[a-z-]+)", run(daemon, "--help").stdout, re.M))
+    lacking = [o for o in options if o not in pages["peltond.8"]]
+    check(len(options) > 6 and not lacking, f"peltond(8) names every option {lacking}")
+    keys = [l.split("\t") for l in run(daemon, "--list-keys").stdout.splitlines()]
+    lacking = [k[0] for k in keys if k[0] not in pages["pelton.yaml.5"]]
+    check(len(keys) > 60 and not lacking, f"pelton.yaml(5) names every key {lacking}")
+    roff = re.compile(r"\\f.|\\\(..")
+    words = lambda text: set(re.findall(r"[A-Za-z]{4,}", roff.sub(" ", text)))
+    lacking = words(open(ROOT / "proto/PROTOCOL.md").read()) - words(pages["pelton-protocol.7"])
+    check(lacking <= {"version"}, f"pelton-protocol(7) holds PROTOCOL.md {sorted(lacking)}")
+    for page, text in pages.items():
+        name = re.search(r"^\.SH NAME\n(.*)$", text, re.M)
+        check(name is not None and name[1].startswith(page[:-2] + " "), f"{page} has its name")
+        if shutil.which("mandoc") and page != "pelton.1":
+            said = run("mandoc", "-Tlint", "-Wwarning", f"{root}/usr/share/man/man{page[-1]}/"
+                       f"{page}.gz").stdout
+            check(not said, f"mandoc about {page} {said[:200]}")
 
 
 def units(root, folder):
@@ -153,6 +181,7 @@ def main():
         files(debs, folder + "/files")
         fields(debs)
         settings(folder + "/files", folder)
+        manuals(folder + "/files")
         units(folder + "/files", folder)
         install(debs, folder + "/root")
         lint(debs)
