@@ -44,7 +44,8 @@ struct split_capacity split_capacity_of(const struct schedule_setting *set, unsi
     uint64_t fit = set->device_memory / SPLIT_MEMORY_PART / picture;
     if (!split_allowed(set, queues))
         return c;
-    c.batches = queues && queues < SPLIT_BATCHES ? queues : SPLIT_BATCHES;
+    c.batches = set->entropy == ENGINE_ENTROPY_GPU ? SPLIT_BATCHES : SPLIT_BATCHES_BESIDE;
+    c.batches = queues && queues < c.batches ? queues : c.batches;
     c.batches = set->software ? SPLIT_SOFTWARE_BATCHES : c.batches;
     c.pictures = set->software ? SPLIT_SOFTWARE_PICTURES : SPLIT_PICTURES;
     if (fit < (uint64_t)c.batches * c.pictures)

@@ -136,7 +136,7 @@ static void test_capacity(void **state)
 {
     const uint64_t gib = 1ull << 30;
     struct split_capacity c = capacity_of(ENGINE_ENTROPY_AUTO, 80 * gib, false, 8);
-    assert_int_equal(c.batches, SPLIT_BATCHES);
+    assert_int_equal(c.batches, SPLIT_BATCHES_BESIDE);
     assert_int_equal(c.pictures, SPLIT_PICTURES);
     assert_true(c.batches * split_batch_bytes(&c) <= 10 * gib);
     assert_int_equal(capacity_of(ENGINE_ENTROPY_CPU, 80 * gib, false, 8).pictures, 0);
@@ -153,6 +153,7 @@ static void test_capacity(void **state)
     assert_int_equal(split_capacity_of(&integrated, 8).pictures, 0);
     integrated.entropy = ENGINE_ENTROPY_BOTH;
     assert_true(split_capacity_of(&integrated, 8).pictures > 0);
+    assert_int_equal(capacity_of(ENGINE_ENTROPY_GPU, 80 * gib, false, 8).batches, SPLIT_BATCHES);
     assert_true(capacity_of(ENGINE_ENTROPY_GPU, 1 * gib, false, 0).pictures > 0);
     assert_true(capacity_of(ENGINE_ENTROPY_BOTH, 1 * gib, true, 0).pictures > 0);
 }
