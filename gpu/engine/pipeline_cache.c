@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shaders_hash.h"
+#include "shaders/shaders_hash.h"
 
 static const char magic[8] = "peltonP1";
 
