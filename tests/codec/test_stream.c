@@ -213,6 +213,29 @@ static void test_size_change_without_idr(void **state)
     close_stream(&c);
 }
 
+/* A repeated set keeps its number; one with other content has a new one. */
+static void test_sets_are_counted(void **state)
+{
+    struct ctx c = plain_ctx(4, 1);
+    open_stream(&c);
+    assert_int_equal(slice(&c, IDR()), H264_OK);
+    send_sets(&c);
+    assert_int_equal(slice(&c, IDR(.idr_pic_id = 1)), H264_OK);
+    c.sps.mb_width = 5;
+    send_sets(&c);
+    assert_int_equal(slice(&c, IDR()), H264_OK);
+    c.sps.mb_width = 4;
+    send_sets(&c);
+    assert_int_equal(slice(&c, IDR(.idr_pic_id = 1)), H264_OK);
+    flush(&c);
+    assert_int_equal(c.decoded_count, 4);
+    assert_int_equal(c.decoded[0]->sps->serial, 1);
+    assert_int_equal(c.decoded[1]->sps->serial, 1);
+    assert_int_equal(c.decoded[2]->sps->serial, 2);
+    assert_int_equal(c.decoded[3]->sps->serial, 3);
+    close_stream(&c);
+}
+
 static void test_missing_sets(void **state)
 {
     struct ctx c = plain_ctx(4, 1);
@@ -445,6 +468,7 @@ int main(void)
         cmocka_unit_test(test_recovery_point),
         cmocka_unit_test(test_idr_with_p_and_b),
         cmocka_unit_test(test_size_change_without_idr),
+        cmocka_unit_test(test_sets_are_counted),
         cmocka_unit_test(test_missing_sets),
         cmocka_unit_test(test_pps_follows_chroma_format),
         cmocka_unit_test(test_avcc),
