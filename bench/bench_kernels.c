@@ -23,7 +23,7 @@ struct kernels {
     struct kernel_failure *f;
     struct gpu *g;
     struct kernel_bench *bench;
-    char device[BENCH_DEVICE];
+    char device[256];
     double copy; /* bytes read and written a second by a copy; 0: not known */
     struct kernel_row *rows;
     size_t count, room;
@@ -286,42 +286,6 @@ static int write_csv(struct kernels *k)
     return close_output(k, file, k->o->csv);
 }
 
-static int write_plot(struct kernels *k)
-{
-    FILE *file = open_output(k, k->o->plot);
-    if (!file)
-        return KERNEL_FAILED;
-    bench_plot(file, k->device, k->rows, k->count);
-    return close_output(k, file, k->o->plot);
-}
-
-/* Those of the families asked for. */
-static bool take_row(void *ctx, const struct kernel_row *row)
-{
-    struct kernels *k = ctx;
-    bool wanted = k->command->n_families == 0;
-    for (unsigned i = 0; i < k->command->n_families; i++)
-        wanted = wanted || row->family == kernel_family_find(k->command->families[i]);
-    k->variants += wanted;
-    return !wanted || kernels_keep(k, row) == 0;
-}
-
-static int read_figures(struct kernels *k)
-{
-    FILE *file = fopen(k->o->figures, "r");
-    if (!file)
-        return kernels_fail_file(k, KERNEL_BAD_INPUT, k->o->figures);
-    unsigned line = bench_csv_read(file, k->device, take_row, k);
-    fclose(file);
-    if (line && k->f->cause[0])
-        return KERNEL_FAILED;
-    return line ? kernels_fail(
-                      k, KERNEL_BAD_INPUT, "",
-                      "%s: line %u is not what --csv writes, or names a kernel that is not here",
-                      k->o->figures, line)
-                : 0;
-}
-
 static int kernels_measure(struct kernels *k)
 {
     int rc = kernels_open_device(k);
@@ -340,8 +304,6 @@ static int kernels_report(struct kernels *k)
     }
     if (rc == 0 && k->o->csv)
         rc = write_csv(k);
-    if (rc == 0 && k->o->plot)
-        rc = write_plot(k);
     if (rc == 0 && k->wrong) {
         rc = kernels_fail(k, KERNEL_DIFFERS, "", "%u of %u kernels differ from the reference",
                           k->wrong, k->variants);
@@ -365,7 +327,7 @@ enum kernel_outcome kernel_command(const struct kernel_command *command,
         bench_csv_list(stdout);
         return KERNEL_DONE;
     }
-    rc = rc ? rc : k.o->figures ? read_figures(&k) : kernels_measure(&k);
+    rc = rc ? rc : kernels_measure(&k);
     rc = rc ? rc : kernels_report(&k);
     kernel_bench_free(k.bench);
     gpu_close(k.g);

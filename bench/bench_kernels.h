@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Figures of kernels: CSV and their drawing.
+ * Figures of kernels as CSV.
  */
 #ifndef PELTON_BENCH_KERNELS_H
 #define PELTON_BENCH_KERNELS_H
@@ -22,14 +22,5 @@ void bench_csv_write(FILE *file, const char *device, double copy, const struct k
 /* The columns that say what was measured, of every kernel with every case of its family, whatever
  * the device. */
 void bench_csv_list(FILE *file);
-#define BENCH_DEVICE 256
-/* What bench_csv_write has written; each() returns false where it cannot take a row. 0, or the
- * number of the line that is wrong. */
-unsigned bench_csv_read(FILE *file, char device[BENCH_DEVICE],
-                        bool (*each)(void *ctx, const struct kernel_row *row), void *ctx);
-
-/* One panel for each family, size and format (of the axis at hand), a line for each variant:
- * microseconds a run over the axis. */
-void bench_plot(FILE *file, const char *device, const struct kernel_row *rows, size_t count);
 
 #endif

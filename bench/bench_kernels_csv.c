@@ -1,36 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Figures of kernels as CSV: written, read again, and the list of what there is to measure.
+ * Figures of kernels as CSV, and the list of kernels and cases.
  */
 #include "bench/bench_kernels.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #define HEADER                                                                                     \
     "device,family,variant,width,height,format,weights,taps,pictures,alone_us,batch_us,bytes,gb_"  \
     "s,of_copy,host_us,error,clock,spread\n"
-enum {
-    DEVICE,
-    FAMILY,
-    VARIANT,
-    W,
-    H,
-    FORMAT,
-    WEIGHTS,
-    TAPS,
-    PICTURES,
-    ALONE,
-    BATCH,
-    BYTES,
-    GB_S,
-    OF_COPY,
-    HOST,
-    ERROR,
-    CLOCK,
-    SPREAD,
-    FIELDS
-};
 
 static void write_case(FILE *file, const struct kernel_family *family,
                        const struct kernel_variant *variant, const struct kernel_case *c)
@@ -74,64 +50,4 @@ void bench_csv_list(FILE *file)
             }
         }
     }
-}
-
-/* In place. False where there are not as many fields. */
-static bool split(char *line, char *fields[FIELDS])
-{
-    unsigned n = 0;
-    char *next = line;
-    line[strcspn(line, "\n")] = 0;
-    while (next && n < FIELDS) {
-        char *at = next, *quote = *at == '"' ? strchr(at + 1, '"') : NULL;
-        next = strchr(quote ? quote : at, ',');
-        if (next)
-            *next++ = 0;
-        if (quote) {
-            *quote = 0;
-            at++;
-        }
-        fields[n++] = at;
-    }
-    return n == FIELDS && !next;
-}
-
-static bool read_row(char *fields[FIELDS], struct kernel_row *out)
-{
-    struct kernel_row row = {.family = kernel_family_find(fields[FAMILY])};
-    row.variant = row.family ? kernel_variant_find(row.family, fields[VARIANT]) : NULL;
-    if (!row.variant || !kernel_format_find(fields[FORMAT], &row.c.format))
-        return false;
-    row.c.width = (uint32_t)strtoul(fields[W], NULL, 10);
-    row.c.height = (uint32_t)strtoul(fields[H], NULL, 10);
-    row.c.taps = (uint32_t)strtoul(fields[TAPS], NULL, 10);
-    row.c.pictures = (uint32_t)strtoul(fields[PICTURES], NULL, 10);
-    row.c.gauss = !strcmp(fields[WEIGHTS], "gauss");
-    row.result = (struct kernel_result){.alone = 1e-6 * strtod(fields[ALONE], NULL),
-                                        .batch = 1e-6 * strtod(fields[BATCH], NULL),
-                                        .host = 1e-6 * strtod(fields[HOST], NULL),
-                                        .bytes = strtoull(fields[BYTES], NULL, 10),
-                                        .error = strtod(fields[ERROR], NULL),
-                                        .clock = strtod(fields[CLOCK], NULL),
-                                        .spread = strtod(fields[SPREAD], NULL)};
-    if (kernel_not_for(row.family, row.variant, &row.c) || !(row.result.batch > 0))
-        return false;
-    *out = row;
-    return true;
-}
-
-unsigned bench_csv_read(FILE *file, char device[BENCH_DEVICE],
-                        bool (*each)(void *ctx, const struct kernel_row *row), void *ctx)
-{
-    char line[1024], *fields[FIELDS];
-    unsigned n = 1;
-    if (!fgets(line, sizeof(line), file) || strcmp(line, HEADER) != 0)
-        return n;
-    for (n++; fgets(line, sizeof(line), file); n++) {
-        struct kernel_row row;
-        if (!split(line, fields) || !read_row(fields, &row) || !each(ctx, &row))
-            return n;
-        snprintf(device, BENCH_DEVICE, "%s", fields[DEVICE]);
-    }
-    return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The bench of kernels as a command: families by name, figures as text, CSV and SVG. It opens the
+ * The bench of kernels as a command: families by name, figures as text and CSV. It opens the
  * device itself.
  */
 #ifndef PELTON_KERNEL_COMMAND_H
@@ -11,8 +11,7 @@
 
 struct kernel_options {
     const char *variant;    /* NULL or "all": every one */
-    const char *csv, *plot; /* files to write; "-": standard output; NULL: none */
-    const char *figures;    /* a CSV file to read in place of measuring; NULL: measure */
+    const char *csv;        /* the file to write; "-": standard output; NULL: none */
     bool list;              /* print what can be measured, and do no more */
     char format[16];        /* name of a kernel_format; empty: every one */
     uint32_t width, height; /* pixels, multiples of 8; 0: the sizes of each family */
@@ -25,7 +24,6 @@ enum kernel_outcome {
     KERNEL_STOPPED,   /* stopped() became true */
     KERNEL_USAGE,     /* an option or a name makes no sense */
     KERNEL_NO_DEVICE, /* no device fits */
-    KERNEL_BAD_INPUT, /* options.figures cannot be read */
     KERNEL_DIFFERS,   /* a kernel differs from its reference */
     KERNEL_FAILED
 };

@@ -25,8 +25,6 @@ static int outcome_code(enum kernel_outcome outcome)
         return X_USAGE;
     case KERNEL_NO_DEVICE:
         return X_NO_DEVICE;
-    case KERNEL_BAD_INPUT:
-        return X_INPUT;
     case KERNEL_DIFFERS:
         return X_MISMATCH;
     default:

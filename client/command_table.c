@@ -30,7 +30,7 @@ const struct command commands[] = {
      "its latency is the length of the look-ahead.",
      "pelton bench -i clip.mp4 --loop 4 --against ffmpeg\npelton bench -i clip.mp4 --streams 8 "
      "--stages --json figures.json\n"
-     "pelton bench --kernels reduce --size 1920x1080 --csv reduce.csv --plot reduce.svg",
+     "pelton bench --kernels reduce --size 1920x1080 --csv reduce.csv",
      cmd_bench},
     {CMD_DOCTOR, "doctor", "[--json]", "check devices, drivers, groups, sockets and limits",
      "Exit code 0: decoding is possible. Exit code 7: there is no device.", "pelton doctor",

@@ -94,10 +94,6 @@ const struct option_row option_rows[] = {
      "Timed rounds of each kernel. The median counts."},
     {OPT_CSV, "csv", NULL, "FILE", NULL, "FILE", CMD_BENCH,
      "Write the kernels' figures to FILE, one line each; - is standard output."},
-    {OPT_PLOT, "plot", NULL, "FILE", NULL, "FILE", CMD_BENCH, "Draw the kernels' figures as SVG."},
-    {OPT_FIGURES, "figures", NULL, "FILE", NULL, "FILE", CMD_BENCH,
-     "Read the kernels' figures from FILE, which --csv wrote, instead of measuring. Use it with "
-     "--plot."},
     {OPT_LIST, "list", NULL, NULL, NULL, NULL, CMD_BENCH,
      "Only list the kernels and their cases, in the columns of --csv. This needs no device."},
     {OPT_AGAINST, "against", NULL, "ffmpeg", NULL, "ffmpeg", CMD_BENCH,

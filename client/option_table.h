@@ -53,8 +53,6 @@ enum option_id {
     OPT_TAPS,
     OPT_ROUNDS,
     OPT_CSV,
-    OPT_PLOT,
-    OPT_FIGURES,
     OPT_LIST,
     OPT_AGAINST,
     OPT_FFMPEG,

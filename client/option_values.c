@@ -296,8 +296,6 @@ static const struct option_place {
     [OPT_TAPS] = WHOLE(text_u32, uint32_t, kernels.taps, 1, 19),
     [OPT_ROUNDS] = WHOLE(text_u32, uint32_t, kernels.rounds, 1, 1000),
     [OPT_CSV] = VALUE(text_string, const char *, kernels.csv),
-    [OPT_PLOT] = VALUE(text_string, const char *, kernels.plot),
-    [OPT_FIGURES] = VALUE(text_string, const char *, kernels.figures),
     [OPT_LIST] = VALUE(text_flag, bool, kernels.list),
     [OPT_AGAINST] = VALUE(parse_against, const char *, bench.against),
     [OPT_FFMPEG] = VALUE(text_string, const char *, bench.ffmpeg),

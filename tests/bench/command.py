@@ -1,19 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""pelton bench --kernels as a command: the CSV file and the charts hold the measurements. Exit code
-77: no device."""
+"""pelton bench --kernels as a command: the CSV file holds the measurements. Exit code 77: no
+device."""
 import argparse, csv, pathlib, subprocess, sys, tempfile
-import xml.etree.ElementTree as xml
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t
 
 
 def bench(args, folder, *words):
-    """The rows of the CSV file, and the kinds of shapes in the chart with their numbers."""
+    """The rows of the CSV file."""
     r = subprocess.run([args.bin + "/pelton", "bench", "--device", args.device, "--kernels",
-                        *words, "--rounds", "1", "--csv", folder + "/k.csv", "--plot",
-                        folder + "/k.svg"],
+                        *words, "--rounds", "1", "--csv", folder + "/k.csv"],
                        stdin=subprocess.DEVNULL, capture_output=True, text=True,
                        timeout=args.timeout)
     if r.returncode == 7:
@@ -23,8 +21,7 @@ def bench(args, folder, *words):
     assert rows and all(None not in row and None not in row.values() for row in rows), rows
     assert all(row["variant"] in r.stdout and float(row["batch_us"]) > 0
                and float(row["error"]) < 1 for row in rows), rows
-    shapes = [e.tag.split("}")[1] for e in xml.parse(folder + "/k.svg").iter()]
-    return rows, {kind: shapes.count(kind) for kind in shapes}
+    return rows
 
 
 def main():
@@ -32,29 +29,16 @@ def main():
     t.add_arguments(p)
     args = p.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        rows, shapes = bench(args, folder, "reduce", "--size", "64x64", "--format", "rgba8")
+        rows = bench(args, folder, "reduce", "--size", "64x64", "--format", "rgba8")
         assert all((row["family"], row["width"], row["height"], row["format"]) ==
                    ("reduce", "64", "64", "rgba8") for row in rows), rows
-        assert len(rows) > 10 and shapes["rect"] == 1 + len(rows), f"a bar for each: {shapes}"
-        assert "polyline" not in shapes, f"a bar for each: {shapes}"
-        rows, shapes = bench(args, folder, "wavefront", "--size", "64x64", "--variant",
+        assert len(rows) > 10, rows
+        rows = bench(args, folder, "wavefront", "--size", "64x64", "--variant",
                              "deblock-columns")
         pictures = [int(row["pictures"]) for row in rows]
         assert pictures == [1, 2, 4, 8, 16, 32, 64, 128], pictures
-        assert shapes["polyline"] == 1, f"a line over its numbers of pictures: {shapes}"
-        rows, _ = bench(args, folder, "reduce", "--size", "64x64", "--variant", "bayer")
+        rows = bench(args, folder, "reduce", "--size", "64x64", "--variant", "bayer")
         assert [(row["variant"], row["format"]) for row in rows] == [("bayer", "bayer8")], rows
-        drawn = subprocess.run([args.bin + "/pelton", "bench", "--kernels", "--figures",
-                                folder + "/k.csv", "--plot", "-"], capture_output=True, text=True)
-        chart = open(folder + "/k.svg").read()
-        assert drawn.returncode == 0 and drawn.stdout == chart, f"drawn again: {drawn}"
-        text = open(folder + "/k.csv").read()
-        for bad in (text.replace("bayer,", "no-such,"), text[text.index("\n") + 1:], text + "x",
-                    text.replace("bayer8", "rgba8")):
-            open(folder + "/bad.csv", "w").write(bad)
-            r = subprocess.run([args.bin + "/pelton", "bench", "--kernels", "--figures",
-                                folder + "/bad.csv"], capture_output=True, text=True)
-            assert r.returncode == 4 and "is not what --csv writes" in r.stderr, (bad, r)
         r = subprocess.run([args.bin + "/pelton", "bench", "--device", args.device, "--kernels",
                             "reduce", "--variant", "slide"], capture_output=True, text=True)
         assert r.returncode == 2 and "slide: no such variant" in r.stderr and not r.stdout, r
@@ -62,9 +46,9 @@ def main():
                                  "--kernels", "--rounds", "1"], stdout=subprocess.PIPE,
                                  stderr=subprocess.PIPE)
         more.stdout.close()
-        assert more.wait(60) == 1, "ends when nobody reads"
-        assert b"standard output: Broken pipe" in more.stderr.read(), "ends when nobody reads"
-    print("CSV, bars, lines")
+        assert more.wait(60) == 141, "ends when nobody reads"
+        assert not more.stderr.read(), "ends when nobody reads"
+    print("CSV")
 
 
 main()

@@ -85,8 +85,6 @@ static const struct right right_cases[] = {
     {"bench --taps 19", U32, AT(kernels.taps), NULL, 19},
     {"bench --rounds 1000", U32, AT(kernels.rounds), NULL, 1000},
     {"bench --csv -", TEXT, AT(kernels.csv), "-", 0},
-    {"bench --plot p.svg", TEXT, AT(kernels.plot), "p.svg", 0},
-    {"bench --figures f.csv", TEXT, AT(kernels.figures), "f.csv", 0},
     {"bench --list", FLAG, AT(kernels.list), NULL, 1},
     {"bench --against ffmpeg", TEXT, AT(bench.against), "ffmpeg", 0},
     {"bench --ffmpeg /bin/ffmpeg", TEXT, AT(bench.ffmpeg), "/bin/ffmpeg", 0},
