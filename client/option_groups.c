@@ -15,8 +15,7 @@ enum option_group option_group(const struct option_row *row)
         [OPT_DEPTH] = GROUP_DEVELOPER,     [OPT_VARIANT] = GROUP_KERNELS,
         [OPT_KERNEL_SIZE] = GROUP_KERNELS, [OPT_KERNEL_FORMAT] = GROUP_KERNELS,
         [OPT_TAPS] = GROUP_KERNELS,        [OPT_ROUNDS] = GROUP_KERNELS,
-        [OPT_CSV] = GROUP_KERNELS,         [OPT_PLOT] = GROUP_KERNELS,
-        [OPT_FIGURES] = GROUP_KERNELS,     [OPT_LIST] = GROUP_KERNELS,
+        [OPT_CSV] = GROUP_KERNELS,         [OPT_LIST] = GROUP_KERNELS,
     };
     return (enum option_group)groups[row->id];
 }
