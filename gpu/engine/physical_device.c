@@ -164,7 +164,8 @@ static void format_uuid(const uint8_t uuid[16], char out[37])
 {
     char *p = out;
     for (int i = 0; i < 16; i++)
-        p += snprintf(p, 4, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", uuid[i]);
+        p += snprintf(p, (size_t)(out + 37 - p),
+                      i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", uuid[i]);
 }
 
 static uint64_t device_memory(VkPhysicalDevice physical)
