@@ -110,8 +110,8 @@ static int decode_run(struct decode *d)
         rc = decode_check_start(d);
     if (rc == 0 && d->verify)
         rc = verify_end(d->verify, d->f);
-    int header = decode_begin_without_frame(d);
-    rc = rc ? rc : header;
+    int sheet = decode_write_sheet(d), header = decode_begin_without_frame(d);
+    rc = rc ? rc : sheet ? sheet : header;
     int finish = output_close(d->out, d->f), second = output_close(d->second, d->f);
     d->out = NULL;
     finish = finish ? finish : second;
@@ -157,6 +157,7 @@ int cmd_decode(struct client_options *o, struct failure *f)
     input_close(&d.source);
     verify_close(d.verify);
     convert_free(d.convert);
+    contact_sheet_close(d.sheet);
     if (d.picture)
         memset(d.picture->data, 0, sizeof(d.picture->data)); /* borrowed */
     av_frame_free(&d.picture);

@@ -6,6 +6,7 @@
 #ifndef CLIENT_DECODE_H
 #define CLIENT_DECODE_H
 
+#include "client/contact_sheet.h"
 #include "client/convert.h"
 #include "client/input.h"
 #include "client/output.h"
@@ -28,6 +29,7 @@ struct decode {
     struct client_output *out, *second;
     struct verify *verify;
     struct side_file *side;
+    struct contact_sheet *sheet; /* takes the place of the pictures; NULL: none */
     uint64_t second_frames;
     struct convert *convert;
     enum AVPixelFormat wanted; /* AV_PIX_FMT_NONE: as delivered */
@@ -58,6 +60,8 @@ void decode_set_goal(struct decode *d);
 
 /* Converts, compares and writes a frame. Returns an exit code. */
 int decode_frame(struct decode *d, const struct pelton_frame *frame);
+/* Writes the contact sheet, where one was asked for. Returns an exit code. */
+int decode_write_sheet(struct decode *d);
 /* True: every output has all its frames. */
 bool decode_done(const struct decode *d);
 /* Writes the header of an output that got no frame. Returns an exit code. */

@@ -168,6 +168,28 @@ static int decode_second_frame(struct decode *d, const struct pelton_frame *fram
     return rc;
 }
 
+/* From the start of the stream, as -ss counts. */
+static double decode_frame_seconds(const struct decode *d, const struct pelton_frame *frame)
+{
+    if (frame->pts == INT64_MIN || frame->time_base.den <= 0) {
+        struct pelton_rational rate = sync_frame_rate(&d->info);
+        return (double)d->state.frames * rate.den / rate.num;
+    }
+    int64_t start = d->info.start_pts == INT64_MIN ? d->first_pts : d->info.start_pts;
+    return (double)(frame->pts - start) * frame->time_base.num / frame->time_base.den;
+}
+
+int decode_write_sheet(struct decode *d)
+{
+    const AVFrame *sheet = NULL;
+    int rc = d->sheet ? contact_sheet_draw(d->sheet, &sheet, d->f) : 0;
+    if (rc == 0 && d->sheet && !sheet && !interrupted()) {
+        return fail_with(d->f, X_INPUT, "pelton probe tells the duration",
+                         "%s: no frame for a contact sheet", d->source.name);
+    }
+    return rc == 0 && sheet ? decode_write_picture(d, d->out, sheet) : rc;
+}
+
 static int decode_base_frame(struct decode *d, const struct pelton_frame *frame)
 {
     const AVFrame *picture;
@@ -189,7 +211,9 @@ static int decode_base_frame(struct decode *d, const struct pelton_frame *frame)
     rc = decode_convert(d, frame, &picture);
     if (rc == 0 && d->verify)
         rc = verify_frame(d->verify, picture, d->f);
-    if (rc == 0) {
+    if (rc == 0 && d->sheet)
+        rc = contact_sheet_frame(d->sheet, picture, decode_frame_seconds(d, frame), d->f);
+    if (rc == 0 && !d->sheet) {
         ((AVFrame *)picture)->pts = at;
         rc = decode_write_picture(d, d->out, picture);
     }

@@ -51,6 +51,11 @@ static int decode_check_outputs(struct decode *d)
                          "--second-view %s: not in the format of the output, %s",
                          o->write.second_view, d->format->name);
     }
+    if (rc == 0 && o->write.sheet_columns &&
+        (format->kind != OUTPUT_IMAGES || o->write.second_view)) {
+        return fail_with(d->f, X_USAGE, "as in: --sheet 4x3 -o sheet.jpg",
+                         "a contact sheet is one PNG or JPEG file, without a second view");
+    }
     if (rc == 0 && decode_uses_stdout_twice(d)) {
         return fail_with(d->f, X_USAGE, "give one of them a file",
                          "two outputs go to standard output");
@@ -124,11 +129,16 @@ static int decode_protect_inputs(const struct decode *d)
     return 0;
 }
 
+static bool decode_single_picture(const struct client_options *o)
+{
+    return o->read.max_frames == 1 || o->write.sheet_columns > 0;
+}
+
 static int decode_check_paths(struct decode *d)
 {
     const struct client_options *o = d->o;
     d->overwrite = d->second_overwrite = o->write.overwrite;
-    int rc = output_check(d->format, o->write.path, o->read.max_frames == 1, &d->overwrite, d->f);
+    int rc = output_check(d->format, o->write.path, decode_single_picture(o), &d->overwrite, d->f);
     if (rc || !o->write.second_view)
         return rc;
     return output_check(d->format, o->write.second_view, o->read.max_frames == 1,
@@ -162,10 +172,13 @@ int decode_open_outputs(struct decode *d)
     struct output_params params = {.format = d->format,
                                    .path = d->o->write.path,
                                    .overwrite = d->overwrite,
-                                   .single = d->o->read.max_frames == 1,
+                                   .single = decode_single_picture(d->o),
+                                   .quality = d->o->write.quality,
                                    .idle = decode_keep_alive,
                                    .idle_ctx = d};
     int rc = output_open(&params, &d->out, d->f);
+    if (rc == 0 && d->o->write.sheet_columns)
+        rc = contact_sheet_open(d->o->write.sheet_columns, d->o->write.sheet_rows, &d->sheet, d->f);
     if (rc || !d->o->write.second_view)
         return rc;
     params.path = d->o->write.second_view;

@@ -4,18 +4,18 @@
  */
 #include "client/option_table.h"
 
-#define FORMATS "yuv4mpegpipe rawvideo framemd5 md5 matroska image2 null y4m raw mkv png"
+#define FORMATS "yuv4mpegpipe rawvideo framemd5 md5 matroska image2 mjpeg null y4m raw mkv png jpg"
 
 const struct option_row option_rows[] = {
     {OPT_INPUT, "i", "input", "IN", NULL, "FILE", CMD_DECODE | CMD_PROBE | CMD_BENCH,
      "Input: a file, - for standard input, or a URL that the daemon opens. bench takes several."},
     {OPT_OUTPUT, "o", "output", "OUT", NULL, "FILE", CMD_DECODE | CMD_FRAMES,
-     "Output: a file, or - for standard output. PNG needs a name with a number, as in "
-     "frame%04d.png. As the last word, -o may be left out."},
+     "Output: a file, or - for standard output. PNG and JPEG need a name with a number, as in "
+     "frame%04d.png, or one frame. As the last word, -o may be left out."},
     {OPT_FORMAT, "f", "format", "FORMAT", "from the output's extension", FORMATS,
      CMD_DECODE | CMD_FRAMES,
      "Output format: yuv4mpegpipe (y4m), rawvideo (raw), framemd5, md5, matroska (mkv; "
-     "uncompressed), image2 (png), null."},
+     "uncompressed), image2 (png), mjpeg (jpg), null."},
     {OPT_YES, "y", "overwrite", NULL, NULL, NULL, CMD_DECODE | CMD_FRAMES,
      "Overwrite an output file that exists."},
     {OPT_NO, "n", NULL, NULL, NULL, NULL, CMD_DECODE | CMD_FRAMES, "Never overwrite, never ask."},
@@ -36,6 +36,11 @@ const struct option_row option_rows[] = {
      "depth (the luma plane), nv12 of yuv420p, and planar YUV with grey chroma of gray streams. "
      "Cameras give yuv420p, nv12, p010le, gray, rgb24, rgba and rgb48le (16-bit linear). The "
      "client converts to other formats, as ffmpeg does."},
+    {OPT_QUALITY, "q:v", "qscale:v qscale q", "N", "3", NULL, CMD_DECODE | CMD_FRAMES,
+     "Quality of JPEG: 1 (best) to 31, as in ffmpeg. Other formats lose nothing."},
+    {OPT_SHEET, "sheet", NULL, "CxR", NULL, "3x2 4x3 5x4 6x5", CMD_DECODE | CMD_PIPE,
+     "Write one picture of C columns and R rows of frames, each with its time. The frames lie at "
+     "even distances from -ss on, up to the end or -t. The output is a PNG or JPEG file."},
     {OPT_FIELDS, "fields", NULL, NULL, NULL, NULL, CMD_DECODE,
      "Write each field of an interlaced sequence as a picture of half the height, at twice the "
      "rate. The first field in time comes first. Without this option frames hold both fields, "

@@ -66,6 +66,8 @@ enum option_id {
     OPT_AFTER_NOW,
     OPT_WATCH,
     OPT_MAX_FPS,
+    OPT_QUALITY,
+    OPT_SHEET,
     N_OPTIONS
 };
 

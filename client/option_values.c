@@ -78,6 +78,8 @@ static int parse_against(const struct option_text *t, void *place)
 
 /* ---- values of more than one field ---- */
 
+enum { SHEET_MOST = 16 };
+
 int options_add_input(struct client_options *o, const char *name, struct failure *f)
 {
     unsigned most = o->command->bit & (CMD_BENCH | CMD_GET | CMD_SET) ? MAX_INPUTS : 1;
@@ -215,6 +217,20 @@ static int parse_kernel_format(const struct option_text *t, void *place)
     return 0;
 }
 
+/* 4x3 */
+static int parse_sheet(const struct option_text *t, void *place)
+{
+    struct write_options *w = place;
+    unsigned columns = 0, rows = 0;
+    char rest;
+    if (sscanf(t->value, "%3ux%3u%c", &columns, &rows, &rest) != 2 || !columns || !rows ||
+        columns > SHEET_MOST || rows > SHEET_MOST)
+        return text_refuse(t, "columns and rows, each from 1 to 16, as in: --sheet 4x3");
+    w->sheet_columns = columns;
+    w->sheet_rows = rows;
+    return 0;
+}
+
 static int parse_calib_size(const struct option_text *t, void *place)
 {
     struct calib_options *calib = place;
@@ -308,6 +324,8 @@ static const struct option_place {
     [OPT_POLICY] = GROUP(parse_policy, read),
     [OPT_AFTER_NOW] = VALUE(text_flag, bool, camera.after_now),
     [OPT_WATCH] = VALUE(text_flag, bool, camera.watch),
+    [OPT_QUALITY] = WHOLE(text_u32, uint32_t, write.quality, 1, 31),
+    [OPT_SHEET] = GROUP(parse_sheet, write),
     [OPT_MAX_FPS] = VALUE(text_double, double, read.max_fps),
 };
 

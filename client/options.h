@@ -47,9 +47,11 @@ struct read_options {
 struct write_options {
     const char *path; /* "-": standard output; NULL: not given */
     const char *format, *pix_fmt;
-    const char *second_view; /* a file for it, or NULL */
-    const char *side_data;   /* a file for it, or NULL */
-    const char *verify;      /* a reference file, or NULL */
+    const char *second_view;            /* a file for it, or NULL */
+    const char *side_data;              /* a file for it, or NULL */
+    const char *verify;                 /* a reference file, or NULL */
+    uint32_t quality;                   /* of JPEG, FFmpeg's -q:v */
+    uint32_t sheet_columns, sheet_rows; /* 0: no contact sheet */
     enum overwrite overwrite;
     enum progress_kind progress;
 };

@@ -54,6 +54,7 @@ static const struct output_format formats[] = {
      .one_kind = true,
      .hint = "uncompressed Matroska holds yuv420p, nv12, gray and a few more"},
     {.name = "image2", .alias = "png", .extensions = "png", .kind = OUTPUT_IMAGES, .hint = ""},
+    {.name = "mjpeg", .alias = "jpg", .extensions = "jpg jpeg", .kind = OUTPUT_IMAGES, .hint = ""},
     {.name = "null", .extensions = "null", .kind = OUTPUT_NULL, .text = true, .hint = ""},
 };
 enum { N_FORMATS = sizeof(formats) / sizeof(formats[0]) };
@@ -74,7 +75,7 @@ int output_format_choose(const char *name, const char *path, const struct output
                          struct failure *f)
 {
     const char *list = "-f is one of yuv4mpegpipe (y4m), rawvideo (raw), framemd5, md5, matroska "
-                       "(mkv), image2 (png), null";
+                       "(mkv), image2 (png), mjpeg (jpg), null";
     char hint[256];
     struct near_name near = near_name_of(name ? name : "", name ? strlen(name) : 0);
     const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');

@@ -31,7 +31,8 @@ struct output_params {
     const struct output_format *format;
     const char *path; /* "-": standard output */
     enum overwrite overwrite;
-    bool single;          /* one frame at most: PNG needs no number in its name */
+    bool single;          /* one frame at most: an image needs no number in its name */
+    uint32_t quality;     /* of JPEG, 1 to 31 */
     void (*idle)(void *); /* called while a write waits, see sink.h */
     void *idle_ctx;
 };

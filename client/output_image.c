@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * PNG files through libavcodec's encoder. The name holds a number (frame%04d.png), counted from 1.
- * Standard output takes one image after the other. A file is written only under its own name. An
- * existing file is replaced only if the user asked for that.
+ * PNG and JPEG files through libavcodec's encoders. The name holds a number (frame%04d.png),
+ * counted from 1. Standard output takes one image after the other. A file is written only under its
+ * own name. An existing file is replaced only if the user asked for that.
  */
 #include "client/output_image.h"
 #include "client/av_picture.h"
@@ -13,8 +13,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libavcodec/avcodec.h>
+#include <libavutil/pixdesc.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 struct output_images {
@@ -24,8 +26,17 @@ struct output_images {
     uint64_t bytes;
     AVCodecContext *encoder;
     AVPacket *packet;
-    struct convert *convert;
+    struct convert *convert, *to_jpeg;
+    bool jpeg;
 };
+
+/* True: -f says so, or a name of image2 does. */
+static bool writes_jpeg(const struct output_params *params)
+{
+    const char *dot = strrchr(params->path, '.');
+    return !strcmp(params->format->name, "mjpeg") ||
+           (dot && (!strcasecmp(dot, ".jpg") || !strcasecmp(dot, ".jpeg")));
+}
 
 int output_images_name(const char *path, bool single, int number, char *buffer, size_t size,
                        struct failure *f)
@@ -52,6 +63,7 @@ int output_images_open(const struct output_params *params, struct output_images 
         return fail_with(f, X_OTHER, "close other programs", "out of memory");
     o->params = *params;
     o->to_stdout = !strcmp(params->path, "-");
+    o->jpeg = writes_jpeg(params);
     *out = o;
     return 0;
 }
@@ -63,12 +75,34 @@ void output_images_close(struct output_images *o)
     avcodec_free_context(&o->encoder);
     av_packet_free(&o->packet);
     convert_free(o->convert);
+    convert_free(o->to_jpeg);
     free(o);
 }
 
 uint64_t output_images_bytes(const struct output_images *o)
 {
     return o->bytes;
+}
+
+static const char *encoder_name(const struct output_images *o)
+{
+    return o->jpeg ? "JPEG" : "PNG";
+}
+
+static void encoder_describe(const struct output_images *o, const AVFrame *frame)
+{
+    AVCodecContext *e = o->encoder;
+    e->width = frame->width;
+    e->height = frame->height;
+    e->pix_fmt = frame->format;
+    e->sample_aspect_ratio = frame->sample_aspect_ratio;
+    e->time_base = (AVRational){1, 25};
+    if (o->jpeg) {
+        e->color_range = AVCOL_RANGE_JPEG;
+        e->flags |= AV_CODEC_FLAG_QSCALE;
+        e->qmin = 1;
+        e->global_quality = FF_QP2LAMBDA * (int)o->params.quality;
+    }
 }
 
 /* Makes an encoder for frames of this kind. Another size needs another encoder. */
@@ -79,21 +113,20 @@ static int images_prepare(struct output_images *o, const AVFrame *frame, struct 
         return 0;
     avcodec_free_context(&o->encoder);
     av_packet_free(&o->packet);
-    const AVCodec *codec = avcodec_find_encoder(AV_CODEC_ID_PNG);
+    const AVCodec *codec = avcodec_find_encoder(o->jpeg ? AV_CODEC_ID_MJPEG : AV_CODEC_ID_PNG);
     o->encoder = codec ? avcodec_alloc_context3(codec) : NULL;
     o->packet = av_packet_alloc();
-    if (!o->encoder || !o->packet) {
-        return fail_with(f, X_OTHER, "-f y4m needs no encoder",
-                         codec ? "out of memory" : "libavcodec has no PNG encoder here");
+    if (!codec) {
+        return fail_with(f, X_OTHER, "-f y4m needs no encoder", "libavcodec has no %s encoder here",
+                         encoder_name(o));
     }
-    o->encoder->width = frame->width;
-    o->encoder->height = frame->height;
-    o->encoder->pix_fmt = frame->format;
-    o->encoder->sample_aspect_ratio = frame->sample_aspect_ratio;
-    o->encoder->time_base = (AVRational){1, 25};
-    return avcodec_open2(o->encoder, codec, NULL) < 0
-               ? fail_with(f, X_OTHER, "--pix-fmt rgb24 fits", "the PNG encoder refuses the frames")
-               : 0;
+    if (!o->encoder || !o->packet)
+        return fail_with(f, X_OTHER, "close other programs", "out of memory");
+    encoder_describe(o, frame);
+    if (avcodec_open2(o->encoder, codec, NULL) >= 0)
+        return 0;
+    return fail_with(f, X_OTHER, "--pix-fmt rgb24 fits", "the %s encoder refuses the frames",
+                     encoder_name(o));
 }
 
 static int write_all(struct output_images *o, int fd, const char *name, struct failure *f)
@@ -146,20 +179,54 @@ static bool png_holds(enum AVPixelFormat format)
     return false;
 }
 
+/* The chroma that keeps most of the frame's. */
+static enum AVPixelFormat jpeg_format(enum AVPixelFormat from)
+{
+    const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(from);
+    if (!d || d->nb_components < 3 || d->log2_chroma_h)
+        return AV_PIX_FMT_YUVJ420P;
+    return d->log2_chroma_w ? AV_PIX_FMT_YUVJ422P : AV_PIX_FMT_YUVJ444P;
+}
+
+/* JPEG files are full-range BT.601 (JFIF). The way there leads over RGB, so that the frame's own
+ * matrix and range count. */
+static int frame_to_jpeg(struct output_images *o, const AVFrame *frame, const AVFrame **image,
+                         struct failure *f)
+{
+    const AVFrame *rgb = frame;
+    int rc = frame->format == AV_PIX_FMT_RGB24
+                 ? 0
+                 : convert_frame(&o->convert, frame, AV_PIX_FMT_RGB24, &rgb, f);
+    if (rc)
+        return rc;
+    AVFrame jfif = *rgb; /* the same samples; only the matrix of the way back differs */
+    jfif.colorspace = AVCOL_SPC_SMPTE170M;
+    rc = convert_frame(&o->to_jpeg, &jfif, jpeg_format(frame->format), image, f);
+    if (rc == 0)
+        ((AVFrame *)*image)->quality = FF_QP2LAMBDA * (int)o->params.quality;
+    return rc;
+}
+
+static int frame_to_png(struct output_images *o, const AVFrame *frame, const AVFrame **image,
+                        struct failure *f)
+{
+    *image = frame;
+    return png_holds(frame->format) ? 0
+                                    : convert_frame(&o->convert, frame, AV_PIX_FMT_RGB24, image, f);
+}
+
 int output_images_frame(struct output_images *o, const AVFrame *frame, struct failure *f)
 {
-    const AVFrame *image = frame;
-    int rc = png_holds(frame->format)
-                 ? 0
-                 : convert_frame(&o->convert, frame, AV_PIX_FMT_RGB24, &image, f);
+    const AVFrame *image = NULL;
+    int rc = o->jpeg ? frame_to_jpeg(o, frame, &image, f) : frame_to_png(o, frame, &image, f);
     rc = rc ? rc : images_prepare(o, image, f);
     if (rc)
         return rc;
     int error = avcodec_send_frame(o->encoder, image);
     error = error < 0 ? error : avcodec_receive_packet(o->encoder, o->packet);
     if (error < 0) {
-        return fail_with(f, X_OTHER, "-f y4m needs no encoder", "the PNG encoder failed: %s",
-                         av_err2str(error));
+        return fail_with(f, X_OTHER, "-f y4m needs no encoder", "the %s encoder failed: %s",
+                         encoder_name(o), av_err2str(error));
     }
     rc = write_image(o, f);
     av_packet_unref(o->packet);

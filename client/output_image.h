@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Frames as PNG files, one file for each frame.
+ * Frames as PNG or JPEG files, one file for each frame.
  */
 #ifndef CLIENT_OUTPUT_IMAGE_H
 #define CLIENT_OUTPUT_IMAGE_H

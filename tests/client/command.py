@@ -120,6 +120,48 @@ def matroska_and_png(d, clip):
                              "-").stdout.count(b"\x89PNG\r\n") == 10)
 
 
+def jpeg_and_sheet(d, clip):
+    """JPEG is full-range BT.601, whatever the stream is; a sheet has its frames at even distances.
+    """
+    def error(a, b):
+        return sum(abs(x - y) for x, y in zip(a, b)) / len(a)
+
+    def rgb(path):
+        return ffmpeg("-i", path, "-f", "rawvideo", "-pix_fmt", "rgb24", "-")
+    for matrix, name in ((1, "bt709"), (6, "smpte170m"), (9, "bt2020")):
+        for fullness, full in ((1, "tv"), (2, "pc")):
+            env = {"FAKE_MATRIX": str(matrix), "FAKE_RANGE": str(fullness)}
+            path = d + "/%s-%s" % (name, full)
+            for ending in (".jpg", ".png"):
+                run = pelton("decode", "-i", clip, "-frames:v", "1", "-q:v", "1", "-o",
+                             path + ending, env=env)
+                check("write " + path + ending, run.returncode == 0, run.stderr.decode())
+            off = error(rgb(path + ".jpg"), rgb(path + ".png"))
+            check("JPEG of %s %s" % (name, full), off < 3, "%.2f from the PNG" % off)
+    seen = json.loads(subprocess.run(["ffprobe", "-v", "error", "-of", "json", "-show_streams",
+                                      d + "/bt709-tv.jpg"], capture_output=True).stdout)
+    check("JPEG range", seen["streams"][0]["color_range"] == "pc", str(seen))
+    best, worst = d + "/best.jpg", d + "/worst.jpeg"
+    for path, quality in ((best, "1"), (worst, "31")):
+        pelton("decode", "-i", clip, "-frames:v", "1", "-q:v", quality, "-o", path)
+    check("quality", os.path.getsize(best) > os.path.getsize(worst) > 100)
+    check("jpeg pipe", pelton("decode", "-i", clip, "-f", "mjpeg",
+                              "-").stdout.count(b"\xff\xd8\xff") == 10)
+    fails("many of one name", pelton("decode", "-i", clip, "-o", d + "/x.jpg"), 2, "x.jpg")
+    fails("sheet in y4m", pelton("decode", "-i", clip, "--sheet", "2x2", "-o", d + "/x.y4m"), 2,
+          "contact sheet")
+    # 5 frames of 64x48 in tiles with 4 around: 4 columns, 2 rows
+    for frames, height in ((5, 2 * 52 + 4), (4, 52 + 4), (1000, 3 * 52 + 4)):
+        path = d + "/sheet%d.png" % frames
+        run = pelton("decode", "-i", clip, "--sheet", "4x3", "-o", path,
+                     env={"FAKE_FRAMES": str(frames)})
+        seen = rgb(path) if run.returncode == 0 else b""
+        check("sheet of %d" % frames, len(seen) == 3 * height * (4 * 68 + 4),
+              "%d bytes; %s" % (len(seen), run.stderr.decode()))
+    fails("sheet of nothing", pelton("decode", "-i", clip, "--sheet", "4x3", "-o", d + "/no.png",
+                                     env={"FAKE_FRAMES": "0"}), 4, "no frame")
+
+
 def verification(d, clip):
     md5, whole, y4m, raw = d + "/r.framemd5", d + "/r.md5", d + "/r.y4m", d + "/r.yuv"
     for path in (md5, whole, y4m, raw):
@@ -447,8 +489,8 @@ def main():
     with tempfile.TemporaryDirectory() as d:
         clip = d + "/clip.264"
         pathlib.Path(clip).write_bytes(b"fake")
-        for part in (formats, matroska_and_png, verification, failures, interrupts, talk, sizes,
-                     enough, others, bench):
+        for part in (formats, matroska_and_png, jpeg_and_sheet, verification, failures, interrupts,
+                     talk, sizes, enough, others, bench):
             part(d, clip)
     for b in bad:
         print("FAILED", b)

@@ -198,6 +198,8 @@ static void formats_follow_names(void **state)
         {NULL, "a.yuv", "rawvideo"},
         {NULL, "d.x/a.MKV", "matroska"},
         {NULL, "f%03d.png", "image2"},
+        {NULL, "one.JPG", "mjpeg"},
+        {NULL, "one.jpeg", "mjpeg"},
         {NULL, "a.framemd5", "framemd5"},
         {"md5", "-", "md5"},
         {"raw", "a.mkv", "rawvideo"},

@@ -103,6 +103,10 @@ static const struct right right_cases[] = {
     {"pipe --policy lossless", FLAG, AT(read.policy_given), NULL, 1},
     {"snapshot --after-now", FLAG, AT(camera.after_now), NULL, 1},
     {"sources --watch", FLAG, AT(camera.watch), NULL, 1},
+    {"decode -q:v 5", U32, AT(write.quality), NULL, 5},
+    {"decode -qscale:v 31", U32, AT(write.quality), NULL, 31},
+    {"decode --sheet 4x3", U32, AT(write.sheet_columns), NULL, 4},
+    {"decode --sheet 4x3", U32, AT(write.sheet_rows), NULL, 3},
     {"pipe --max-fps 12.5", REAL, AT(read.max_fps), NULL, 12.5},
 };
 
@@ -192,6 +196,9 @@ static void wrong_values_are_refused(void **state)
         "calib --size 640x480q",   "calib --camera -1",
         "calib --camera 1001",     "pipe --policy newest",
         "pipe --policy fifo:0",    "pipe --policy fifo:61",
+        "decode --sheet 4",        "decode --sheet 0x3",
+        "decode --sheet 4x17",     "decode --sheet 4x3x2",
+        "decode -q:v 0",           "decode -q:v 32",
         "pipe --max-fps inf",      "decode --tune-force",
         "decode --fields=yes",     "snapshot --watch",
     };
