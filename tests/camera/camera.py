@@ -3,7 +3,7 @@
 """Cameras through the daemon: exposure control in a closed loop, readers that stop and die,
 controls, loss, bad addresses.
 
-  camera.py [--seconds N] NAME...
+  camera.py [--seconds N] NAME...    of tests; or delays: those that measure time; or daemon: others
 """
 import argparse, os, pathlib, signal, socket, struct, subprocess, sys, tempfile, time, urllib.parse
 
@@ -626,6 +626,8 @@ def bad(args, clip):
 
 TESTS = {f.__name__: f for f in (loop, lamps, serve, policies, controls, settings, live, cli, lost,
                                  v4l2, network, bad)}
+GROUPS = {"delays": ["serve", "policies", "lost", "network"]}
+GROUPS["daemon"] = [name for name in TESTS if name not in GROUPS["delays"]]
 
 
 def main():
@@ -644,7 +646,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         args.folder = folder
         clip = args.clip or make_clip(args, folder)
-        for name in args.names or TESTS:
+        for name in sum([GROUPS.get(n, [n]) for n in args.names or GROUPS], []):
             TESTS[name](args, clip)
     return 1 if FAILURES else 0
 

@@ -685,7 +685,7 @@ def main():
     args = p.parse_args()
     print("seed", t.SEED)
     # they wait most of the time
-    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(3) as pool:
         args.folder = os.path.realpath(folder)
         running = [pool.submit(TESTS[name], args, args.folder) for name in args.names or TESTS]
         for one in running:

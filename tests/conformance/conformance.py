@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Decodes every row of a stream manifest through peltond and compares with the listed MD5.
 
-If the manifest says that FFmpeg is equal, `pelton decode -f framemd5 -` is also compared with
-FFmpeg's lines. If a row names the MD5 of a second view, both views are decoded and compared. One
-daemon serves all rows, so that pipelines are compiled once.
+If the manifest says that FFmpeg is equal, FFmpeg decodes the stream too: its MD5 is the listed one,
+and the lines of `pelton decode -f framemd5 -` are FFmpeg's, so both decode once. If a row names the
+MD5 of a second view, both views are decoded and compared. One daemon serves all rows, so that
+pipelines are compiled once.
 
   conformance.py --device cpu      all rows; or gpu
 
@@ -64,26 +65,38 @@ def part(args, rows):
     return rows[which % int(n) :: int(n)]
 
 
+def by_lines(args, row):
+    """Whether a row is compared with FFmpeg's lines; else with the listed MD5."""
+    return row["ffmpeg"] == "equal" and not args.no_framemd5 and not args.pipe
+
+
+def compare_lines(args, daemon, path, row):
+    with tempfile.NamedTemporaryFile("r") as whole:
+        lines = t.ffmpeg_framemd5(args, path, "-autoscale", "0", "-f", "md5", "-y", whole.name)
+        theirs = whole.read().strip().replace("MD5=", "")
+    if theirs != row["md5"]:
+        return "FFmpeg's md5 %s, listed %s" % (theirs, row["md5"])
+    run = t.decode(args, daemon, path, "framemd5", "--pix-fmt", row["pix_fmt"])
+    return t.failure(run) or t.first_difference(run.stdout.decode(), lines)
+
+
+def compare_md5(args, daemon, path, row):
+    run = (t.decode_pipe if args.pipe else t.decode)(args, daemon, path, "md5", "--pix-fmt",
+                                                     row["pix_fmt"])
+    got = run.stdout.decode().strip().replace("MD5=", "")
+    return t.failure(run) or (None if got == row["md5"] else
+                              "md5 %s, listed %s" % (got, row["md5"]))
+
+
 def check(args, daemon, row):
     """None when equal, else what differs."""
     path = os.path.join(args.streams, row["file"])
     try:
-        run = (t.decode_pipe if args.pipe else t.decode)(args, daemon, path, "md5", "--pix-fmt",
-                                                         row["pix_fmt"])
-        if t.failure(run):
-            return t.failure(run)
-        got = run.stdout.decode().strip().replace("MD5=", "")
-        if got != row["md5"]:
-            return "md5 %s, listed %s" % (got, row["md5"])
-        if args.pipe:
-            return None
-        second = re.search("second view ([0-9a-f]{32})", row["features"])
-        why = check_views(args, daemon, path, row, second.group(1)) if second else None
-        if why:
+        why = (compare_lines if by_lines(args, row) else compare_md5)(args, daemon, path, row)
+        if why or args.pipe:
             return why
-        if args.no_framemd5 or row["ffmpeg"] != "equal":
-            return None
-        return t.compare_framemd5(args, daemon, path, "--pix-fmt", row["pix_fmt"])
+        second = re.search("second view ([0-9a-f]{32})", row["features"])
+        return check_views(args, daemon, path, row, second.group(1)) if second else None
     except subprocess.TimeoutExpired:
         return "no end after %g s" % args.timeout
 
@@ -108,9 +121,8 @@ def main():
         print("".join(messages[:10]), end="")
         if bad:
             print("daemon's log ends:\n" + daemon.tail())
-    compared = sum(r["ffmpeg"] == "equal"
-                   for r in rows) if not args.no_framemd5 and not args.pipe else 0
-    print("%d of %d streams equal, %d also line by line with FFmpeg's framemd5, %d frames, %d "
+    compared = sum(by_lines(args, r) for r in rows)
+    print("%d of %d streams equal, %d line by line with FFmpeg's framemd5, %d frames, %d "
           "validation messages, %.0f s, device %s" %
           (len(rows) - bad, len(rows), compared if not bad else -1,
            sum(int(r["frames"] or 0) for r in rows), len(messages),
