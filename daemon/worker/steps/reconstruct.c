@@ -21,8 +21,9 @@ static bool device_round(struct engine *e)
         any |= store_complete(e, store_of(st));
     for (struct session *s = e->sessions; s; s = s->next)
         any |= session_tend(e, s);
+    uint32_t most = batches_most(&e->schedule);
     for (struct slots *st = e->schedule.stores; st; st = st->next)
-        any |= store_submit(e, store_of(st));
+        any |= st->in_flight < most && !e->gpu_lost && store_submit(e, store_of(st));
     return any;
 }
 
@@ -131,15 +132,17 @@ void device_thread_main(void *engine)
 {
     struct engine *e = engine;
     pthread_setname_np(pthread_self(), "pelton-gpu");
+    double cpu = thread_cpu_seconds();
     engine_lock(e);
     while (!e->threads.stopping) {
-        double cpu = thread_cpu_seconds();
         atomic_store(&e->threads.device_signal, false);
         if (e->bandwidth.due)
             measure_bandwidth(e);
         if (!device_round(e))
             sleep_until_news(e);
-        charge_sessions(e, thread_cpu_seconds() - cpu, 0);
+        double end = thread_cpu_seconds();
+        charge_sessions(e, end - cpu, 0);
+        cpu = end;
     }
     store_collect(e, true);
     engine_unlock(e);

@@ -9,8 +9,8 @@
 
 void device_thread_main(void *engine);
 
-/* Submits the next batch of st, and completes those that are done. True: there was something.
- * Device's thread, with the lock, dropped meanwhile. */
+/* Submits the next batch of st, of which fewer than batches_most are in flight, and completes those
+ * that are done. True: there was something. Device's thread, with the lock, dropped meanwhile. */
 bool store_submit(struct engine *e, struct store *st);
 bool store_complete(struct engine *e, struct store *st);
 /* Adds the frames whose turn has come; the batch's pictures count as submitted. With the lock. */

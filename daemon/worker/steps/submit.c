@@ -142,8 +142,6 @@ static void store_append(struct store *st, struct submission *sub)
  * flight. With the lock, dropped meanwhile. */
 static struct submission *submission_collect(struct engine *e, struct store *st)
 {
-    if (e->gpu_lost || st->slots.in_flight >= batches_most(&e->schedule))
-        return NULL;
     struct submission *sub = st->spare;
     sub->delivery_count = 0;
     batch_collect(&e->schedule, &st->slots, &sub->batch);
