@@ -65,7 +65,8 @@ int wire_controls_to(Pelton__Control *const *in, size_t n,
         memset(&out[i], 0, sizeof(out[i]));
         wire_copy(out[i].name, sizeof(out[i].name), in[i]->name);
         out[i].n = (uint32_t)in[i]->n_values;
-        memcpy(out[i].value, in[i]->values, out[i].n * sizeof(out[i].value[0]));
+        if (out[i].n) /* an empty list has no address */
+            memcpy(out[i].value, in[i]->values, out[i].n * sizeof(out[i].value[0]));
         out[i].least = in[i]->least;
         out[i].most = in[i]->most;
     }
