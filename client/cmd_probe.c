@@ -61,7 +61,10 @@ static void print_text(const char *name, const struct pelton_info *i)
 {
     char level[16];
     level_text(i->level, level, sizeof(level));
-    printf("%-12s %s\n%-12s %s\n", "input", name, "container", i->container);
+    printf("%-12s ", "input");
+    for (; *name; name++) /* nothing in a name may move the cursor */
+        putchar((unsigned char)*name < ' ' || *name == 127 ? '?' : *name);
+    printf("\n%-12s %s\n", "container", i->container);
     printf("%-12s %s\n%-12s %s\n%-12s %s\n", "codec", i->codec, "profile",
            i->profile[0] ? i->profile : "unknown", "level", level);
     printf("%-12s %ux%u (coded %ux%u)\n", "size", i->width, i->height, i->coded_width,

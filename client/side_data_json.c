@@ -232,6 +232,19 @@ static void json_display(struct json *j, const struct pelton_side_data *s)
         json_int(j, "active_format", s->active_format);
 }
 
+/* Text, as encoders leave it, also stands as text. A zero may end it. */
+static void json_plain_text(struct json *j, const char *name, const uint8_t *bytes, size_t size)
+{
+    size_t n = 0;
+    while (n < size && (bytes[n] >= ' ' || bytes[n] == '\n' || bytes[n] == '\t') && bytes[n] < 127)
+        n++;
+    bool ends = n == size || (n + 1 == size && !bytes[n]);
+    char *text = n > 0 && ends ? strndup((const char *)bytes, n) : NULL;
+    if (text)
+        json_text(j, name, text);
+    free(text);
+}
+
 static void json_unregistered(struct json *j, const struct pelton_sei_message *m)
 {
     char uuid[37] = "";
@@ -240,6 +253,7 @@ static void json_unregistered(struct json *j, const struct pelton_sei_message *m
                                 i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", m->bytes[i]);
     }
     json_text(j, "uuid", uuid);
+    json_plain_text(j, "text", m->bytes + 16, m->size - 16);
     json_hex(j, "data", m->bytes + 16, m->size - 16);
 }
 

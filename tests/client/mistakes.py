@@ -137,7 +137,7 @@ def main():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     t.add_arguments(p)
     args = p.parse_args()
-    args.bin = os.path.abspath(args.bin)
+    args.bin = t.binaries(os.path.abspath(args.bin))
     if not shutil.which("ffmpeg"):
         print("skipped: no ffmpeg")
         return t.SKIPPED

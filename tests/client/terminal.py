@@ -236,7 +236,7 @@ def main():
         print("skipped: no ffmpeg")
         return t.SKIPPED
     here = os.getcwd()
-    args.bin = os.path.abspath(args.bin)
+    args.bin = t.binaries(os.path.abspath(args.bin))
     with tempfile.TemporaryDirectory() as d:
         subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-f", "lavfi", "-i",
                         "testsrc2=s=160x96:r=25:d=1", "-c:v", "libx264", "-pix_fmt", "yuv420p",
