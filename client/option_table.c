@@ -145,7 +145,8 @@ const struct option_row option_rows[] = {
      "Pictures of this size will use the calibration. Their aspect ratio must be the file's."},
     {OPT_CAMERA, "camera", NULL, "N", "0", NULL, CMD_CALIB,
      "The number of the camera in a Kalibr camchain."},
-    {OPT_POLICY, "policy", NULL, "POLICY", "latest for live sources, lossless for files and decode",
+    {OPT_POLICY, "policy", NULL, "POLICY",
+     "latest for live and named sources, lossless for files and decode",
      "latest fifo fifo:8 lossless", CMD_DECODE | CMD_PIPE | CMD_VIEW,
      "What a reader gets that is slower than the source. latest: the newest frame. fifo:N: the "
      "newest N frames in order, 1 to 60; fifo alone means 4. lossless: every frame; files wait, a "
