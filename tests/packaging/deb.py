@@ -10,7 +10,8 @@ import argparse, gzip, os, pathlib, re, shutil, subprocess, sys, tempfile
 FILES = {
     "pelton": ("usr/bin/pelton", "usr/share/man/man1/pelton.1.gz",
                "usr/share/bash-completion/completions/pelton",
-               "usr/share/zsh/vendor-completions/_pelton"),
+               "usr/share/zsh/vendor-completions/_pelton",
+               "usr/share/fish/vendor_completions.d/pelton.fish"),
     "peltond": ("usr/bin/peltond", "etc/pelton/pelton.yaml", "usr/share/pelton/demo.mp4",
                 "usr/lib/systemd/system/peltond.service", "usr/lib/systemd/system/peltond.socket",
                 "usr/lib/sysusers.d/pelton.conf", "usr/lib/tmpfiles.d/pelton.conf",
@@ -118,6 +119,14 @@ def manuals(root):
             check(not said, f"mandoc about {page} {said[:200]}")
 
 
+def completions(root):
+    """Each shell finds its own script in its own place."""
+    for path, words in (("bash-completion/completions/pelton", "complete "),
+                        ("zsh/vendor-completions/_pelton", "#compdef pelton"),
+                        ("fish/vendor_completions.d/pelton.fish", "complete -c pelton")):
+        check(words in open(f"{root}/usr/share/{path}").read(), f"{path} has {words!r}")
+
+
 def units(root, folder):
     if not shutil.which("systemd-analyze"):
         print("skipped: no systemd-analyze here")
@@ -182,6 +191,7 @@ def main():
         fields(debs)
         settings(folder + "/files", folder)
         manuals(folder + "/files")
+        completions(folder + "/files")
         units(folder + "/files", folder)
         install(debs, folder + "/root")
         lint(debs)

@@ -131,7 +131,7 @@ class Plain(Machine):
             os.unlink(self.root + "/run/notify")
         heard.bind(self.root + "/run/notify")
         os.chmod(self.root + "/run/notify", 0o777)
-        heard.settimeout(120)
+        heard.settimeout(1)
         env = {"PATH": "/usr/bin:/bin", "NOTIFY_SOCKET": "/run/notify",
                **dict(w.split("=", 1) for w in s["Environment"].split())}
         command = s["ExecStart"].split()
@@ -142,6 +142,7 @@ class Plain(Machine):
         def child():
             if listening:
                 os.dup2(listening.fileno(), 3)
+                os.set_inheritable(3, True) # dup2 leaves a 3 as it was
             os.chroot(self.root)
             os.chdir("/")
             os.setgroups(more)
@@ -150,9 +151,9 @@ class Plain(Machine):
 
         self.service = subprocess.Popen(command, env=env, preexec_fn=child, close_fds=False,
                                         stdin=subprocess.DEVNULL)
-        said = ""
-        with contextlib.suppress(TimeoutError):
-            while "READY=1" not in said and self.service.poll() is None:
+        said, end = "", time.monotonic() + 120
+        while "READY=1" not in said and self.service.poll() is None and time.monotonic() < end:
+            with contextlib.suppress(TimeoutError):
                 said = heard.recv(1000).decode()
         heard.close()
         return "READY=1" in said
