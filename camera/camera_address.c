@@ -14,7 +14,8 @@ static const struct {
     enum camera_kind kind;
 } schemes[] = {{"sim", "sim://", CAMERA_SIM},
                {"v4l2", "v4l2://", CAMERA_V4L2},
-               {"bayer", "bayer://", CAMERA_BAYER}};
+               {"bayer", "bayer://", CAMERA_BAYER},
+               {"libcamera", "libcamera://", CAMERA_LIBCAMERA}};
 
 static const char *rest_of_address(const char *uri, enum camera_kind *kind)
 {

@@ -95,7 +95,7 @@ void camera_colour(const struct camera_params *p, enum isp_format format, struct
 
 void camera_info(const struct camera_params *p, enum isp_format format, struct pelton_info *out)
 {
-    static const char *const kinds[] = {"sim", "v4l2", "bayer"};
+    static const char *const kinds[] = {"sim", "v4l2", "bayer", "libcamera"};
     *out = (struct pelton_info){.width = p->out_width,
                                 .height = p->out_height,
                                 .coded_width = p->width,

@@ -6,6 +6,7 @@
  *
  *   sim://CLIP           the simulated sensor; CLIP is a path as it would be after a shell
  *   v4l2://DEVICE        a V4L2 capture device, v4l2:///dev/video0
+ *   libcamera://NAME     a camera of libcamera by its identity, model or number
  *   bayer://FILE         raw frames one after the other in a file
  *
  * In an address %XX stands for a byte, so that paths may hold '?'.
@@ -35,7 +36,7 @@ enum camera_buffers { CAMERA_BUFFERS_AUTO, CAMERA_BUFFERS_MMAP, CAMERA_BUFFERS_U
 /* Behind a media controller: auto where the device asks for it. */
 enum camera_media { CAMERA_MEDIA_AUTO, CAMERA_MEDIA_OFF, CAMERA_MEDIA_ON };
 
-enum camera_kind { CAMERA_SIM, CAMERA_V4L2, CAMERA_BAYER };
+enum camera_kind { CAMERA_SIM, CAMERA_V4L2, CAMERA_BAYER, CAMERA_LIBCAMERA };
 
 /* What of the picture sets the exposure. Spot: the middle ninth. Region: meter_region. */
 enum camera_metering {

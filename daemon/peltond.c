@@ -42,6 +42,11 @@ int main(int argc, char **argv)
     }
     if (settings.process.version) {
         puts("peltond " PELTON_VERSION);
+#ifdef PELTON_LIBCAMERA
+        puts("libcamera " PELTON_LIBCAMERA);
+#else
+        puts("libcamera: not in this build");
+#endif
         return 0;
     }
     if (settings.process.list) {

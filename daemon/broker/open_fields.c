@@ -21,8 +21,9 @@ static void setting_attach(Pelton__Open *o, struct open_fields *fields, const ch
 /* A device that is absent is waited for, unless the configuration says otherwise. */
 static bool waits_by_default(const struct configured_source *c)
 {
-    return strncmp(c->address, "v4l2://", 7) == 0 && !strstr(c->address, "wait=") &&
-           !source_setting(c, "wait");
+    bool device =
+        strncmp(c->address, "v4l2://", 7) == 0 || strncmp(c->address, "libcamera://", 12) == 0;
+    return device && !strstr(c->address, "wait=") && !source_setting(c, "wait");
 }
 
 void open_fields_attach(struct broker_stream *s, struct open_fields *fields)

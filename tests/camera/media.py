@@ -161,7 +161,22 @@ def refusals(args, folder):
         check(code == wanted_code and wanted in line, f"refusals: exit code {code}, {line}")
 
 
-TESTS = {f.__name__: f for f in (exposure, control, choices, refusals)}
+def libcamera(args, folder):
+    """A camera that libcamera does not know; a build without libcamera says so."""
+    version = subprocess.run([args.bin + "/peltond", "--version"], capture_output=True, text=True,
+                             timeout=args.timeout).stdout.splitlines()[1]
+    p = subprocess.run([args.bin + "/pelton", "pipe", "--device", "cpu", "-loglevel", "error",
+                        "libcamera:///base/nosuch?size=64x48", "-f", "rawvideo"],
+                       stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                       timeout=args.timeout)
+    absent = version == "libcamera: not in this build"
+    wanted = (5, "/base/nosuch: this build has no libcamera") if absent else (
+        4, "/base/nosuch: libcamera knows no camera of this name")
+    check(p.returncode == wanted[0] and wanted[1] in p.stderr,
+          f"libcamera: {version}: exit code {p.returncode}, {p.stderr.splitlines()[:1]}")
+
+
+TESTS = {f.__name__: f for f in (exposure, control, choices, refusals, libcamera)}
 
 
 def main():

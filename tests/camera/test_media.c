@@ -527,6 +527,10 @@ static void test_settings(void **state)
     for (unsigned i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
         assert_int_equal(camera_params_set(&p, "controls", wrong[i], text), -1);
     assert_int_equal(camera_params_set(&p, "media", "maybe", text), -1);
+    assert_int_equal(camera_params_parse("libcamera:///base/soc/i2c@1/imx219@10?fps=15", &p, text),
+                     0);
+    assert_int_equal(p.kind, CAMERA_LIBCAMERA);
+    assert_string_equal(p.path, "/base/soc/i2c@1/imx219@10");
     char longer[CAMERA_ENTITY + 1];
     memset(longer, 'x', CAMERA_ENTITY);
     longer[CAMERA_ENTITY] = 0;

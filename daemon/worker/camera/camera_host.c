@@ -59,6 +59,10 @@ static int camera_make_source(struct camera *c)
         c->ops = &bayer_source_ops;
         c->source = bayer_source_create();
         break;
+    case CAMERA_LIBCAMERA:
+        c->ops = &libcamera_source_ops;
+        c->source = libcamera_source_create();
+        break;
     case CAMERA_V4L2:
         c->ops = &v4l2_source_ops;
         c->source = v4l2_source_create();

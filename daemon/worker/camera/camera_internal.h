@@ -182,6 +182,8 @@ void *sim_source_create(struct camera *c);
 extern const struct source_ops sim_source_ops;
 /* loop thread: stops the clip; true when nothing of it is left */
 bool sim_source_close(void *source);
+void *libcamera_source_create(void);
+extern const struct source_ops libcamera_source_ops;
 void *bayer_source_create(void);
 extern const struct source_ops bayer_source_ops;
 
