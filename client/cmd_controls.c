@@ -9,6 +9,7 @@
 #include "client/input.h"
 #include "client/json.h"
 #include "client/near_name.h"
+#include "client/ui.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -160,6 +161,20 @@ static int parse_control(const char *text, struct pelton_control *out, struct fa
     }
 }
 
+/* Says where the values end. The daemon keeps those of its named sources. */
+static void say_how_long(const struct asked *a, const struct pelton_control *set, uint32_t n)
+{
+    if (!pelton_socket(a->conn)) {
+        ui_log(LOG_WARNING, "%s: set until this command ends: its daemon is a private one",
+               plain_name(a->shown));
+        return;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        if (!strcmp(set[i].name, "AeLocked") && set[i].value[0] != 0)
+            ui_log(LOG_WARNING, "%s: AeLocked lasts while somebody reads the source",
+                   plain_name(a->shown));
+}
+
 int cmd_set(struct client_options *o, struct failure *f)
 {
     struct asked a = {0};
@@ -179,6 +194,8 @@ int cmd_set(struct client_options *o, struct failure *f)
             if (!strcmp(a.controls[i].name, set[k].name))
                 print_control(&a.controls[i], NULL);
     }
+    if (rc == 0)
+        say_how_long(&a, set, n);
     asked_close(&a);
     return rc;
 }

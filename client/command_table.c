@@ -56,8 +56,8 @@ const struct command commands[] = {
      "Names and units are libcamera's.", "pelton get front ExposureTime", cmd_get},
     {CMD_SET, "set", "NAME CONTROL=VALUE...", "set a camera's controls",
      "Setting ExposureTime or AnalogueGain makes that control manual; setting DigitalGain makes "
-     "all three manual. AeEnable=1 starts exposure control again. Values last while the camera has "
-     "readers and keeps its size and format.",
+     "all three manual. AeEnable=1 starts exposure control again. The daemon keeps the values "
+     "until it ends, or the source's configuration changes.",
      "pelton set front ExposureTime=5000 AnalogueGain=2\npelton set front AeEnable=true "
      "ExposureValue=-1",
      cmd_set},

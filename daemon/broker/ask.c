@@ -13,6 +13,8 @@
 
 #include "daemon/broker/client_link.h"
 #include "daemon/broker/devices.h"
+#include "daemon/broker/kept_controls.h"
+#include "daemon/broker/named.h"
 #include "daemon/broker/stream_messages.h"
 #include "daemon/broker/worker_link.h"
 
@@ -140,6 +142,18 @@ static void send_current(struct broker *b, const struct ask *a)
     client_send(a->client, WIRE_DEVICES_REPLY, a->client_request, 0, &m.base);
 }
 
+/* What was set lasts: with the source that has a name, else with the stream. */
+static void controls_keep(struct broker_stream *s, const ProtobufCMessage *set,
+                          const ProtobufCMessage *now)
+{
+    struct stream_source *source = &s->source;
+    if (!source->origin && !source->controls)
+        source->controls = calloc(1, sizeof(*source->controls));
+    struct kept_controls *k = source->origin ? &source->origin->controls : source->controls;
+    if (k)
+        kept_controls_add(k, (const Pelton__Controls *)set, (const Pelton__ControlsReply *)now);
+}
+
 void asks_answer(struct worker_process *w, const struct frame *f, ProtobufCMessage *body)
 {
     struct broker *b = w->broker;
@@ -155,6 +169,8 @@ void asks_answer(struct worker_process *w, const struct frame *f, ProtobufCMessa
         wire_stats_to((const Pelton__StatsReply *)body, &a->stream->totals);
         stream_send_stats(a->stream, a->client_request);
     } else {
+        if (f->h.type == WIRE_CONTROLS_REPLY && a->controls)
+            controls_keep(a->stream, a->controls, body);
         client_send(a->client, f->h.type, a->client_request, a->stream ? a->stream->object_id : 0,
                     body);
     }

@@ -135,5 +135,6 @@ void stream_free(struct broker_stream *s)
     if (s->source.fd >= 0)
         close(s->source.fd);
     wire_free(s->source.body);
+    free(s->source.controls);
     free(s);
 }

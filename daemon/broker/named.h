@@ -5,6 +5,7 @@
 #ifndef PELTON_NAMED_H
 #define PELTON_NAMED_H
 
+#include "daemon/broker/kept_controls.h"
 #include "daemon/broker/stream_state.h"
 #include "daemon/config_source.h"
 
@@ -12,6 +13,7 @@ struct named_source {
     struct named_source *next;
     struct broker *broker;
     struct configured_source config;
+    struct kept_controls controls; /* set by clients since it was configured */
     uint32_t readers;
     Pelton__SourceState__State state;
     char cause[256];

@@ -26,6 +26,19 @@ static bool waits_by_default(const struct configured_source *c)
     return device && !strstr(c->address, "wait=") && !source_setting(c, "wait");
 }
 
+static void controls_attach(struct broker_stream *s, struct open_fields *fields)
+{
+    Pelton__Open *o = s->source.open;
+    const struct kept_controls *k =
+        s->source.origin ? &s->source.origin->controls : s->source.controls;
+    fields->n_controls = o->n_controls;
+    fields->client_controls = o->controls;
+    o->n_controls = k ? k->n : 0;
+    o->controls = fields->controls.list;
+    if (k)
+        wire_controls_from(k->list, k->n, &fields->controls);
+}
+
 void open_fields_attach(struct broker_stream *s, struct open_fields *fields)
 {
     Pelton__Open *o = s->source.open;
@@ -35,6 +48,7 @@ void open_fields_attach(struct broker_stream *s, struct open_fields *fields)
     o->n_settings = 0;
     o->settings = fields->list;
     o->login = NULL;
+    controls_attach(s, fields);
     if (!s->source.origin)
         return;
     const struct configured_source *c = &s->source.origin->config;
@@ -56,4 +70,6 @@ void open_fields_detach(struct broker_stream *s, const struct open_fields *field
     o->n_settings = fields->n_settings;
     o->settings = fields->client_settings;
     o->login = fields->client_login;
+    o->n_controls = fields->n_controls;
+    o->controls = fields->client_controls;
 }

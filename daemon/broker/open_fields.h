@@ -12,9 +12,11 @@
 struct open_fields {
     Pelton__Setting settings[SOURCE_SETTINGS + 1], *list[SOURCE_SETTINGS + 1];
     Pelton__Login login;
+    struct wire_controls controls;
     /* the client's, to be put back */
-    size_t n_settings;
+    size_t n_settings, n_controls;
     Pelton__Setting **client_settings;
+    Pelton__Control **client_controls;
     Pelton__Login *client_login;
 };
 

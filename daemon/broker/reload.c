@@ -124,6 +124,7 @@ static void source_update(struct broker *b, struct named_source *n, struct named
     struct configured_source before = n->config;
     n->config = made->config;
     made->config = before;
+    n->controls.n = 0; /* those of the new settings count */
     move_readers(b, n);
     named_tell(n, false);
 }

@@ -15,6 +15,8 @@
 
 #include <sys/types.h>
 
+struct kept_controls;
+
 enum stream_state {
     STREAM_QUEUED,  /* waits for its worker, or for one to be chosen */
     STREAM_WAITING, /* its source is opened again at retry_ms */
@@ -30,12 +32,13 @@ struct stream_source {
     Pelton__Open *open;     /* in body */
     int fd;                 /* -1: by URI, or a pipe that has been handed on */
     bool has_fd;
-    bool resumable;              /* it can be read from its start a second time */
-    bool live;                   /* it is opened again when it ends or fails (reconnect.c) */
-    size_t own_blur;             /* values of open->blur that the client has asked for */
-    off_t start_offset;          /* of fd */
-    struct named_source *origin; /* that the address came from, also of a probe; NULL: none */
-    struct named_source *named;  /* that it counts as a reader of; NULL: none, or not any more */
+    bool resumable;                 /* it can be read from its start a second time */
+    bool live;                      /* it is opened again when it ends or fails (reconnect.c) */
+    size_t own_blur;                /* values of open->blur that the client has asked for */
+    off_t start_offset;             /* of fd */
+    struct kept_controls *controls; /* of a camera without a name; NULL: none */
+    struct named_source *origin;    /* that the address came from, also of a probe; NULL: none */
+    struct named_source *named;     /* that it counts as a reader of; NULL: none, or not any more */
 };
 
 /* When it is opened again (reconnect.c). */

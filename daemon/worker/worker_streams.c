@@ -50,6 +50,17 @@ static void totals_start(struct worker_proto *w)
 
 /* ---- open and close ---- */
 
+static int camera_start_reader(struct worker_stream *ws, const Pelton__Open *m,
+                               const struct pelton_open_params *p, struct pelton_failure *failure)
+{
+    struct camera_kept kept = {.n = (uint32_t)m->n_controls};
+    int rc = wire_controls_to(m->controls, m->n_controls, kept.list);
+    rc = rc ? rc : worker_need_cameras(ws->worker, failure);
+    return rc ? rc
+              : camera_open(ws->worker->cameras, p, &kept, m->resume_sequence, ws->probe,
+                            &worker_callbacks, ws, &ws->camera, failure);
+}
+
 static int stream_start(struct worker_stream *ws, const Pelton__Open *m, int fd,
                         struct pelton_failure *failure)
 {
@@ -64,10 +75,7 @@ static int stream_start(struct worker_stream *ws, const Pelton__Open *m, int fd,
     if (rc == 0)
         rc = worker_need_engine(w, failure);
     if (rc == 0 && camera_address(p.uri) && !v4l2_stream_wanted(p.uri)) {
-        rc = worker_need_cameras(w, failure);
-        if (rc == 0)
-            rc = camera_open(w->cameras, &p, m->resume_sequence, ws->probe, &worker_callbacks, ws,
-                             &ws->camera, failure);
+        rc = camera_start_reader(ws, m, &p, failure);
     } else if (rc == 0) {
         p.fd = fd;
         rc = session_open(w->engine, &p, stretch, m->resume_sequence, ws->probe, &worker_callbacks,

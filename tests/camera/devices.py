@@ -440,8 +440,15 @@ def changes(args, folder):
     with t.Daemon(args, "-c", config, env=environment(args, home)) as daemon:
         # with a format: see shared()
         readers = [Reader(args, daemon.socket, "source:yuyv") for _ in range(2)]
+        def control(*words):
+            return subprocess.run([args.bin + "/pelton", *words, "--socket", daemon.socket],
+                                  capture_output=True, text=True, timeout=args.timeout).stdout
+
         go_on("first", readers, "64x48", lambda: None, 20)
+        control("set", "yuyv", "ExposureValue=-1.5", "ScalerCrop=0,0,64,48")
         go_on("larger", readers, "96x64", lambda: describe(path, formats="YUYV", **large))
+        said = control("get", "yuyv", "ExposureValue")
+        check(said.startswith("ExposureValue=-1.5 "), f"changes: a control lasts: {said!r}")
         go_on("smaller, and nothing says so", readers, "64x48",
               lambda: describe(path, formats="YUYV", silent=1, **small), 12)
         epochs = [len({w[12] for _, w in r.lines if w[0] == "frame"}) for r in readers]

@@ -149,7 +149,7 @@ static const struct conversion {
     /* pelton_probe reads its messages, the broker fills them in */
     {&pelton__info__descriptor, info_to, info_from, " side_data sei probed "},
     /* from the broker to its worker, which reads them */
-    {&pelton__open__descriptor, open_to, open_from, " resume_sequence settings login "},
+    {&pelton__open__descriptor, open_to, open_from, " resume_sequence settings login controls "},
     {&pelton__stats_reply__descriptor, stats_to, stats_from, ""},
     {&pelton__failure__descriptor, failure_to, failure_from, ""},
     /* pelton doctor's, of devices that are not used */

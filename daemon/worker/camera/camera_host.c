@@ -87,8 +87,8 @@ static int camera_start(struct camera *c, const char *uri, bool was_open, char w
     return rc;
 }
 
-static int camera_create(struct camera_host *h, const char *uri, bool was_open, struct camera **out,
-                         char why[CAMERA_WHY])
+static int camera_create(struct camera_host *h, const char *uri, const struct camera_kept *kept,
+                         bool was_open, struct camera **out, char why[CAMERA_WHY])
 {
     struct camera *c = calloc(1, sizeof(*c));
     if (!c)
@@ -99,6 +99,8 @@ static int camera_create(struct camera_host *h, const char *uri, bool was_open, 
     }
     c->host = h;
     c->stop_fd = -1;
+    if (kept)
+        c->kept = *kept;
     int rc = camera_start(c, uri, was_open, why);
     if (rc < 0) {
         camera_free(c);
@@ -112,8 +114,8 @@ static int camera_create(struct camera_host *h, const char *uri, bool was_open, 
     return 0;
 }
 
-int camera_find(struct camera_host *h, const char *uri, bool was_open, struct camera **out,
-                char why[CAMERA_WHY])
+int camera_find(struct camera_host *h, const char *uri, const struct camera_kept *kept,
+                bool was_open, struct camera **out, char why[CAMERA_WHY])
 {
     uv_mutex_lock(&h->lock);
     struct camera *c = h->cameras;
@@ -121,7 +123,7 @@ int camera_find(struct camera_host *h, const char *uri, bool was_open, struct ca
         c = c->next;
     uv_mutex_unlock(&h->lock);
     *out = c;
-    return c ? 0 : camera_create(h, uri, was_open, out, why);
+    return c ? 0 : camera_create(h, uri, kept, was_open, out, why);
 }
 
 void camera_stop(struct camera *c)

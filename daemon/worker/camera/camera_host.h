@@ -42,12 +42,19 @@ int camera_host_create(uv_loop_t *loop, const struct camera_host_params *params,
 /* closes all readers first */
 void camera_host_close(struct camera_host *h, void (*closed)(void *ctx), void *ctx);
 
+/* Controls that were set before. */
+struct camera_kept {
+    uint32_t n;
+    struct pelton_control list[CAMERA_CONTROLS];
+};
+
 /* Returns at once, like session_open. Of params uri, name, pix_fmt, depth, max_frames, transport
- * and policy count. resume_sequence is added to all sequence numbers. On failure no callback runs.
- */
+ * and policy count. resume_sequence is added to all sequence numbers. kept: set where this reader
+ * is the camera's first; NULL: none. On failure no callback runs. */
 int camera_open(struct camera_host *h, const struct pelton_open_params *params,
-                uint64_t resume_sequence, bool probe_only, const struct feed_callbacks *callbacks,
-                void *ctx, struct camera_reader **out, struct pelton_failure *failure);
+                const struct camera_kept *kept, uint64_t resume_sequence, bool probe_only,
+                const struct feed_callbacks *callbacks, void *ctx, struct camera_reader **out,
+                struct pelton_failure *failure);
 void camera_release(struct camera_reader *r, uint32_t epoch, uint32_t slot, uint32_t generation);
 void camera_stats(struct camera_reader *r, struct pelton_stats *out);
 void camera_close(struct camera_reader *r); /* on_end follows */

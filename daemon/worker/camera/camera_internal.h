@@ -72,6 +72,7 @@ struct camera {
     int64_t period_ns;
     struct camera_tone tone;       /* from known on */
     struct camera_control control; /* from known on */
+    struct camera_kept kept;       /* to be set when it is known */
     struct developers developers;
 };
 
@@ -146,12 +147,13 @@ void host_wake(struct camera_host *h);   /* with the lock: the development threa
 void host_notify(struct camera_host *h); /* any thread: the loop thread */
 /* Loop thread. The camera of an address; the first reader of it starts its thread. was_open: the
  * reader has had frames of it, so its absence passes. */
-int camera_find(struct camera_host *h, const char *uri, bool was_open, struct camera **out,
-                char why[CAMERA_WHY]);
+int camera_find(struct camera_host *h, const char *uri, const struct camera_kept *kept,
+                bool was_open, struct camera **out, char why[CAMERA_WHY]);
 void camera_stop(struct camera *c); /* with the lock */
 
 /* ---- camera_reader.c ---- */
 
+bool camera_is_blurred(const struct camera *c);                         /* with the lock */
 void reader_fail(struct camera_reader *r, int code, const char *cause); /* with the lock */
 /* With the lock: its pool and the information are there, or the information alone. */
 void reader_inform(struct camera_reader *r);

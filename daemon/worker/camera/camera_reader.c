@@ -90,8 +90,9 @@ static void reader_join(struct camera_host *h, struct camera_reader *r, bool for
 }
 
 int camera_open(struct camera_host *h, const struct pelton_open_params *params,
-                uint64_t resume_sequence, bool probe_only, const struct feed_callbacks *callbacks,
-                void *ctx, struct camera_reader **out, struct pelton_failure *failure)
+                const struct camera_kept *kept, uint64_t resume_sequence, bool probe_only,
+                const struct feed_callbacks *callbacks, void *ctx, struct camera_reader **out,
+                struct pelton_failure *failure)
 {
     char why[CAMERA_WHY] = "";
     struct camera_reader *r = reader_new(h, params, callbacks, ctx);
@@ -99,7 +100,7 @@ int camera_open(struct camera_host *h, const struct pelton_open_params *params,
         return PELTON_ERR_NOMEM;
     r->probe = probe_only;
     r->base = resume_sequence;
-    int rc = camera_find(h, params->uri, resume_sequence > 0, &r->camera, why);
+    int rc = camera_find(h, params->uri, kept, resume_sequence > 0, &r->camera, why);
     if (rc < 0) {
         failure->code = rc;
         snprintf(failure->cause, sizeof(failure->cause), "%.50s: %.199s", r->name,
@@ -135,7 +136,7 @@ void camera_stats(struct camera_reader *r, struct pelton_stats *out)
 }
 
 /* Blurred rectangles stay where they are in the picture: nobody may move the scene under them. */
-static bool camera_is_blurred(const struct camera *c)
+bool camera_is_blurred(const struct camera *c)
 {
     const struct camera_reader *r = c->host->readers;
     while (r && (r->camera != c || !r->params.n_blur))

@@ -10,6 +10,7 @@
  * has it opened anew. Ten seconds of health make the next wait short again. Where no raw frame is
  * free a live source's frame is dropped and counted; others wait.
  */
+#include "daemon/log.h"
 #include "daemon/worker/camera/camera_internal.h"
 #include "daemon/worker/camera/watch.h"
 
@@ -248,6 +249,17 @@ static int has_changed(const struct camera *c, const struct camera_params *now,
     return failure->code;
 }
 
+/* What was set before, one after the other: a crop that does not fit the new size leaves the others
+ * alone. */
+static void set_kept(struct camera *c)
+{
+    struct pelton_failure refused;
+    for (uint32_t i = 0; i < c->kept.n; i++)
+        if (camera_control_set(&c->control, &c->kept.list[i], 1, camera_is_blurred(c), &refused))
+            log_line(LOG_LEVEL_WARNING, "%.120s: not set again: %.200s", c->params.path,
+                     refused.cause);
+}
+
 /* With the lock, which it drops meanwhile. */
 static int open_source(struct camera *c, struct pelton_failure *failure)
 {
@@ -266,6 +278,7 @@ static int open_source(struct camera *c, struct pelton_failure *failure)
     if (rc >= 0 && !c->known) {
         c->params = params;
         camera_control_start(&c->control, &c->params);
+        set_kept(c);
         c->period_ns = (int64_t)(1e9 / c->params.fps);
         c->known = true;
     }

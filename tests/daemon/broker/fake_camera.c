@@ -26,8 +26,9 @@ void camera_host_close(struct camera_host *h, void (*closed)(void *ctx), void *c
 }
 
 int camera_open(struct camera_host *h, const struct pelton_open_params *params,
-                uint64_t resume_sequence, bool probe_only, const struct feed_callbacks *callbacks,
-                void *ctx, struct camera_reader **out, struct pelton_failure *failure)
+                const struct camera_kept *kept, uint64_t resume_sequence, bool probe_only,
+                const struct feed_callbacks *callbacks, void *ctx, struct camera_reader **out,
+                struct pelton_failure *failure)
 {
     abort();
 }
