@@ -47,7 +47,7 @@ struct libcamera_source {
     bool counted;
     uint32_t sequence; /* that comes next */
     uint64_t lost;
-    int64_t heard_ns;
+    int64_t heard_ns; /* 0: not read yet */
 };
 
 static int fail(const struct libcamera_source *s, struct pelton_failure *failure, int code,
@@ -167,7 +167,7 @@ static int open_libcamera(void *source, struct camera_params *p, struct pelton_f
     struct libcamera_source *s = source;
     const char *names[PICTURES];
     char raw[24], why[LIBCAMERA_WHY];
-    *s = (struct libcamera_source){.params = *p, .heard_ns = now_ns()};
+    *s = (struct libcamera_source){.params = *p};
     const struct libcamera_wish wish = {.name = s->params.path,
                                         .formats = names,
                                         .n_formats = formats_of(p, names, raw),
@@ -290,6 +290,7 @@ static int read_libcamera(void *source, uint8_t *raw, struct source_frame *out,
 {
     struct libcamera_source *s = source;
     struct libcamera_frame frame;
+    s->heard_ns = s->heard_ns ? s->heard_ns : now_ns();
     int rc = libcamera_take(s->session, &frame);
     if (rc == LIBCAMERA_NONE && now_ns() - s->heard_ns > SILENT_NS + (int64_t)(4e9 / s->params.fps))
         return fail(s, failure, PELTON_ERR_TIMEOUT, "no frame for two seconds", "check the cable");
