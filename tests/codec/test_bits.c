@@ -159,7 +159,7 @@ static size_t unescape_plain(const uint8_t *in, size_t size, uint8_t *out)
 
 static void check_unescape(const uint8_t *in, size_t size)
 {
-    uint8_t *exact = malloc(size ? size : 1), *out = malloc(size + H264_BITS_PADDING),
+    uint8_t *exact = calloc(size ? size : 1, 1), *out = malloc(size + H264_BITS_PADDING),
             *plain = malloc(size + 1);
     size_t n, m, consumed;
     memcpy(exact, in, size);

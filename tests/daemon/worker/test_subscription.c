@@ -105,7 +105,7 @@ static bool post(struct world *w, const struct pelton_camera *camera)
     struct feed_frame frame = {.epoch = pool->format.epoch,
                                .slot = slot,
                                .generation = pool->slots[slot].generation,
-                               .side = calloc(1, 1)};
+                               .side = calloc(1, sizeof(struct pelton_side_data))};
     bool posted = subscription_post_frame(&w->sub, pool, &frame, camera);
     assert_int_equal(posted, frame.side == NULL);
     free(frame.side);
