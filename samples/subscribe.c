@@ -33,6 +33,9 @@ static double mean_luma(const struct pelton_frame *f)
     return sum / ((double)f->plane_width[0] * f->plane_height[0]);
 }
 
+/* A software device compiles its shaders before the first frame. */
+enum { PATIENCE_MS = 120000 };
+
 static int subscribe(struct pelton *conn, const char *path)
 {
     struct pelton_open_params params;
@@ -45,8 +48,8 @@ static int subscribe(struct pelton *conn, const char *path)
         fprintf(stderr, "subscribe: %s: %s\n", path, strerror(errno));
         return 1;
     }
-    int rc = pelton_open(conn, &params, 10000, NULL, &stream);
-    while (rc >= 0 && (rc = pelton_next(stream, 10000, &frame)) > 0) {
+    int rc = pelton_open(conn, &params, PATIENCE_MS, NULL, &stream);
+    while (rc >= 0 && (rc = pelton_next(stream, PATIENCE_MS, &frame)) > 0) {
         double seconds = frame.pts == INT64_MIN || !frame.time_base.den
                              ? 0
                              : (double)frame.pts * frame.time_base.num / frame.time_base.den;
