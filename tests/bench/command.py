@@ -46,7 +46,7 @@ def main():
                                  "--kernels", "--rounds", "1"], stdout=subprocess.PIPE,
                                  stderr=subprocess.PIPE)
         more.stdout.close()
-        assert more.wait(60) == 141, "ends when nobody reads"
+        assert more.wait(600) == 141, "ends when nobody reads"
         assert not more.stderr.read(), "ends when nobody reads"
     print("CSV")
 

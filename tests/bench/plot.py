@@ -11,7 +11,7 @@ CSV = ROOT / "docs/kernels-h200.csv"
 
 def plot(*words):
     return subprocess.run([str(ROOT / "scripts/kernels-plot"), *words], capture_output=True,
-                          text=True, timeout=250)
+                          text=True, timeout=600)
 
 
 def main():

@@ -280,7 +280,8 @@ def cli(args, clip):
                 f"rectify: {{alpha: 0}}}}\n")
     with t.Daemon(args, "-c", config) as daemon:
         out = pelton(args, daemon, "sources").stdout.splitlines()
-        check([l.split()[0] for l in out] == ["cam", "bent", "wide"], f"cli: sources: {out}")
+        check([l.split()[0] for l in out] == ["NAME", "cam", "bent", "wide"],
+              f"cli: sources: {out}")
         out = pelton(args, daemon, "info", "cam").stdout
         check("SRGGB12P, 320x240, 30 fps, leaves as yuv420p" in out
               and "AeFlickerPeriod=10000" in out, "cli: info")

@@ -125,7 +125,8 @@ def reload(args, clip):
         numbers = [f.sequence for f in readers["change"].frames()]
         check(numbers == sorted(set(numbers)), "reload: its sequence numbers go on")
         check(readers["keep"].more(10), "reload: the reader of an unchanged source goes on")
-        names = lambda: [l.split()[0] for l in pelton(args, daemon, "sources").stdout.splitlines()]
+        names = lambda: [l.split()[0]
+                         for l in pelton(args, daemon, "sources").stdout.splitlines()[1:]]
         check(names() == ["keep", "change", "idle", "fresh"], f"reload: {names()}")
         fresh = Reader(args, daemon, "fresh")
         check(fresh.more(5), "reload: a new source can be read")
@@ -202,7 +203,7 @@ def watch(args, clip):
         failed = [e for e in w.events() if e["name"] == "bad"][-1]
         check(failed["state"] == "ended" and "No such file" in failed["cause"], f"watch: {failed}")
         out = pelton(args, daemon, "sources").stdout.splitlines()
-        check("ended" in out[1] and "No such file" in out[1],
+        check("ended" in out[2] and "No such file" in out[2],
               f"watch: pelton sources says the same: {out}")
         for p in (r, bad):
             p.end()

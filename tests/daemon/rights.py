@@ -94,7 +94,7 @@ def reload(w):
     out = w.pelton("reload")
     check(out.stdout == "sources: 0 added, 0 removed, 1 changed, 2 as before\n",
           f"reload: {out.stdout!r} {out.stderr!r}")
-    _, said = reader.communicate(timeout=60)
+    _, said = reader.communicate(timeout=t.LIMIT_S)
     check(reader.returncode == 9 and 'is allowed to group audio (sources.demo.read)' in said,
           f"reload: the reader: {reader.returncode} {said!r}")
     check(all(other.stdout.readline() for _ in range(10)), "reload: another one reads on")

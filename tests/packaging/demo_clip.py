@@ -12,7 +12,7 @@ if not shutil.which("ffmpeg"):
     sys.exit(77)
 run = subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-i", PACKAGING / "demo.mp4",
                       "-f", "framemd5", "-"], capture_output=True, text=True, check=True,
-                     timeout=120)
+                     timeout=600)
 lines = [line for line in run.stdout.splitlines() if not line.startswith("#software")]
 kept = (PACKAGING / "demo.framemd5").read_text().splitlines()
 frames = sum(not line.startswith("#") for line in lines)
