@@ -202,6 +202,15 @@ class Daemon:
         return [l for l in self.lines() if "VUID" in l or "SYNC-HAZARD" in l or "UNASSIGNED" in l]
 
 
+def warm_up(args, daemon, path):
+    """Waits for the device's pipelines: a software device compiles them for a minute or two."""
+    run = subprocess.run([args.bin + "/pelton", "decode", "--socket", daemon.socket, "--timeout",
+                          "0", "-i", path, "-f", "null", "-"], stdin=subprocess.DEVNULL,
+                         capture_output=True, timeout=LIMIT_S)
+    if run.returncode:
+        raise SystemExit("no frame to warm up: " + failure(run))
+
+
 def decode(args, daemon, path, fmt, *more):
     command = [args.bin + "/pelton", "decode", "--socket", daemon.socket, "-loglevel", "error",
                *more, "-i", path, "-f", fmt, "-"]

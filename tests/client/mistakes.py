@@ -148,6 +148,7 @@ def main():
         os.chdir(d)
         with t.Daemon(args, "-c", "sources.yaml") as daemon:
             os.chdir(here)
+            t.warm_up(args, daemon, d + "/clip.mp4")
             run = [r for r in table if may or "user" not in r.needs]
             skipped = len(table) - len(run)
             with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:

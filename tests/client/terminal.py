@@ -246,6 +246,7 @@ def main():
         os.chdir(d)
         with t.Daemon(args, "-c", "sources.yaml") as daemon:
             os.chdir(here)
+            t.warm_up(args, daemon, d + "/clip.mp4")
             s = Session(args, d, daemon.socket)
             check_columns(s)
             check_colours(s)
