@@ -191,7 +191,7 @@ def check_shell(s, name):
     terminal = Terminal(200, words, s.env, s.folder)
     terminal.read(until="[$#%] ") # a shell throws away whatever is typed before its prompt
     terminal.type(start)
-    terminal.read(until="\nready\r?\n")
+    terminal.read(until="[\r\n]ready\r?\n")
     for typed, expected in TYPED:
         terminal.text = ""
         terminal.type(typed + "\t\x01printf '%s|' [ \x05 ]\n")
