@@ -19,8 +19,7 @@ static const char *const of_sources[] = {
     "uri\ttext\t\t\taddress, without user and password",
     "user\ttext\t\t\tnetwork sources: user",
     "password\ttext\t\t\tnetwork sources: password; ${NAME} takes it from the environment",
-    "password_file\ttext\t\t\tnetwork sources: a file beside this one, or a systemd credential; "
-    "its first line is the password",
+    "password_file\ttext\t\t\tnetwork sources: a file beside this one whose first line is it",
     "blur\tlist\t\t\t[[x, y, width, height], ...]: rectangles hidden from every reader",
 };
 

@@ -14,6 +14,7 @@ import peltontest
 p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 p.add_argument("--pelton", required=True, help="the command linked with fake_pelton.c")
 args = p.parse_args()
+peltontest.binaries(os.path.dirname(os.path.abspath(args.pelton)))
 bad, count = [], 0
 
 

@@ -193,7 +193,7 @@ def main():
                                     d + "/x.y4m"), USAGE, ["two outputs"])
         if (media.d / "good.264").read_bytes() != before:
             bad.append("the input has been written to")
-        case("no such folder", decode("good.264", "-y", "-o", d + "/none/x.y4m"), OTHER, ["x.y4m"])
+        case("no such folder", decode("good.264", "-y", "-o", d + "/none/x.y4m"), USAGE, ["x.y4m"])
         case("bad option", [*pelton, "--no-such-option"], USAGE, ["no-such-option"])
         case("bad format", decode("good.264", "-f", "nonsense", "-"), USAGE, ["nonsense"])
         case("no input", [*pelton, *null], USAGE)
