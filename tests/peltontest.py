@@ -231,7 +231,7 @@ def ffmpeg_framemd5(args, path, *more):
     """FFmpeg's own decoder: the oracle. more: another output of the same frames."""
     # -cpuflags 0: FFmpeg's assembly departs from its own C code in weighted prediction above 8 bits
     command = [args.ffmpeg, "-v", "error", "-nostdin", "-cpuflags", "0", "-flags", "unaligned",
-               "-i", path, "-autoscale", "0",
+               "-i", path, "-noautoscale",
                "-f", "framemd5", "-", *more]
     return subprocess.run(command, capture_output=True, timeout=args.timeout).stdout.decode()
 

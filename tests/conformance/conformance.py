@@ -72,7 +72,7 @@ def by_lines(args, row):
 
 def compare_lines(args, daemon, path, row):
     with tempfile.NamedTemporaryFile("r") as whole:
-        lines = t.ffmpeg_framemd5(args, path, "-autoscale", "0", "-f", "md5", "-y", whole.name)
+        lines = t.ffmpeg_framemd5(args, path, "-noautoscale", "-f", "md5", "-y", whole.name)
         theirs = whole.read().strip().replace("MD5=", "")
     if theirs != row["md5"]:
         return "FFmpeg's md5 %s, listed %s" % (theirs, row["md5"])

@@ -288,7 +288,7 @@ def run_one(args, daemon, folder, i, s, kind):
     if s.compare:
         subprocess.run([args.ffmpeg, "-v", "quiet", "-nostdin", "-y", "-threads", "1", "-flags",
                         "unaligned", "-i", base + ".264",
-                        "-fps_mode", "passthrough", "-autoscale", "0", "-f", "rawvideo",
+                        "-fps_mode", "passthrough", "-noautoscale", "-f", "rawvideo",
                         "-pix_fmt", s.pix_fmt, base + ".ff"], timeout=t.LIMIT_S)
         if not os.path.exists(base + ".ff"):
             pathlib.Path(base + ".ff").write_bytes(b"")

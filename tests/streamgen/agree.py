@@ -61,7 +61,7 @@ def side_data(args, path, notes, *more):
 
 
 def ffmpeg(args, path, *more):
-    return md5_of([args.ffmpeg, *FFMPEG, "-f", "h264", "-i", path, "-autoscale", "0", "-fps_mode",
+    return md5_of([args.ffmpeg, *FFMPEG, "-f", "h264", "-i", path, "-noautoscale", "-fps_mode",
                    "passthrough", *more, "-f", "rawvideo", "-"],
                   args.timeout)
 

@@ -212,6 +212,19 @@ static int open_format(struct source *src, const char *uri)
     return err < 0 ? err : avformat_find_stream_info(src->format, NULL);
 }
 
+/* From FFmpeg 6.1 on libavformat's rates of a byte stream count fields, or are a default. The
+ * codec's parameters have what the stream says. */
+static void choose_frame_rate(AVFormatContext *format, AVStream *stream)
+{
+#if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(60, 31, 0)
+    AVRational told = stream->codecpar->framerate;
+    if (!strcmp(format->iformat->name, "h264") && told.num > 0 && told.den > 0)
+        stream->r_frame_rate = stream->avg_frame_rate = told;
+#else
+    (void)format, (void)stream;
+#endif
+}
+
 static int choose_stream(struct source *src, struct pelton_failure *failure)
 {
     int best = av_find_best_stream(src->format, AVMEDIA_TYPE_VIDEO, -1, -1, NULL, 0);
@@ -220,6 +233,7 @@ static int choose_stream(struct source *src, struct pelton_failure *failure)
     for (unsigned i = 0; i < src->format->nb_streams; i++)
         src->format->streams[i]->discard = (int)i == best ? AVDISCARD_DEFAULT : AVDISCARD_ALL;
     src->stream = src->format->streams[best];
+    choose_frame_rate(src->format, src->stream);
     const AVCodecDescriptor *codec = avcodec_descriptor_get(src->stream->codecpar->codec_id);
     if (src->stream->codecpar->codec_id == AV_CODEC_ID_H264)
         return 0;
