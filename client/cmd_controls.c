@@ -8,7 +8,7 @@
 #include "client/commands.h"
 #include "client/input.h"
 #include "client/json.h"
-#include "client/near_name.h"
+#include "proto/near_name.h"
 #include "client/ui.h"
 
 #include <stdio.h>
@@ -76,7 +76,7 @@ static int refuse_control(const struct asked *a, const char *name, struct failur
     char hint[160];
     struct near_name near = near_name_of(name, strlen(name));
     for (uint32_t k = 0; k < a->n; k++)
-        near_name_try(&near, a->controls[k].name, strlen(a->controls[k].name), a->controls[k].name);
+        near_name_try_name(&near, a->controls[k].name);
     return fail_with(
         f, X_USAGE, near_name_hint(&near, "pelton get NAME lists the controls", hint, sizeof(hint)),
         "%s: no such control", name);

@@ -4,7 +4,7 @@
  * A refusal costs no decoding.
  */
 #include "client/decode.h"
-#include "client/near_name.h"
+#include "proto/near_name.h"
 #include "client/output_check.h"
 
 #include <libavutil/pixdesc.h>
@@ -69,7 +69,7 @@ static int refuse_pix_fmt(const char *typed, struct failure *f)
     const AVPixFmtDescriptor *format = NULL;
     struct near_name near = near_name_of(typed, strlen(typed));
     while ((format = av_pix_fmt_desc_next(format)) != NULL)
-        near_name_try(&near, format->name, strlen(format->name), format->name);
+        near_name_try_name(&near, format->name);
     return fail_with(f, X_USAGE,
                      near_name_hint(&near, "ffmpeg -pix_fmts lists the names", hint, sizeof(hint)),
                      "--pix-fmt %s: no such pixel format", typed);

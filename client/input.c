@@ -5,7 +5,7 @@
  */
 #include "client/input.h"
 #include "client/input_name.h"
-#include "client/near_name.h"
+#include "proto/near_name.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -138,7 +138,7 @@ static void suggest_source(struct pelton *conn, const char *uri, struct failure 
         return;
     struct near_name near = near_name_of(uri + 7, strlen(uri + 7));
     for (size_t i = 0; i < n; i++)
-        near_name_try(&near, list[i].name, strlen(list[i].name), list[i].name);
+        near_name_try_name(&near, list[i].name);
     free(list);
     near_name_hint(&near, f->hint, hint, sizeof(hint));
     memcpy(f->hint, hint, sizeof(hint));

@@ -20,7 +20,7 @@ int command_refuse(const char *name, struct failure *f)
     char hint[160];
     struct near_name near = near_name_of(name, strlen(name));
     for (unsigned i = 0; i < n_commands; i++)
-        near_name_try(&near, commands[i].name, strlen(commands[i].name), commands[i].name);
+        near_name_try_name(&near, commands[i].name);
     return fail_with(f, X_USAGE,
                      near_name_hint(&near, "pelton help lists the commands", hint, sizeof(hint)),
                      "%s: no such command", name);

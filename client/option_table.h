@@ -7,7 +7,7 @@
 #define CLIENT_OPTION_TABLE_H
 
 #include "client/commands.h"
-#include "client/near_name.h"
+#include "proto/near_name.h"
 
 #include <stddef.h>
 

@@ -3,7 +3,7 @@
  * From the text of an option to plain values. Errors name the option, and hint at values that fit.
  */
 #include "client/option_text.h"
-#include "client/near_name.h"
+#include "proto/near_name.h"
 
 #include <errno.h>
 #include <libavutil/parseutils.h>
@@ -85,7 +85,7 @@ int text_word(const struct option_text *t, const char *value, const struct word 
         }
         size_t n = strlen(list);
         snprintf(list + n, sizeof(list) - n, " %s", words->text);
-        near_name_try(&near, words->text, strlen(words->text), words->text);
+        near_name_try_name(&near, words->text);
     }
     struct option_text refused = *t;
     refused.value = value;

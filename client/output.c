@@ -9,7 +9,7 @@
  * exactly.
  */
 #include "client/output.h"
-#include "client/near_name.h"
+#include "proto/near_name.h"
 #include "client/output_image.h"
 #include "client/sink.h"
 #include "client/ui.h"

@@ -7,8 +7,8 @@
 
 #include "camera/camera_params.h"
 #include "daemon/config_secret.h"
-#include "daemon/suggest.h"
 #include "proto/blur.h"
+#include "proto/near_name.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,17 +55,17 @@ static int address_set(struct configured_source *s, const char *value, char why[
 
 static int setting_refuse(const char *key, char why[CONFIG_WHY])
 {
-    struct suggestion near = {.word = key};
+    struct near_name near = near_name_of(key, strlen(key));
     char also[96];
     const char *help, *name;
     for (unsigned i = 0; (name = camera_params_key(i, &help)) != NULL; i++)
-        suggest_offer(&near, name);
+        near_name_try_name(&near, name);
     for (unsigned i = 0; i < OWN_KEYS; i++)
-        suggest_offer(&near, own_keys[i]);
+        near_name_try_name(&near, own_keys[i]);
     for (unsigned i = 0; (name = rights_key(i)) != NULL; i++)
-        suggest_offer(&near, name);
+        near_name_try_name(&near, name);
     snprintf(why, CONFIG_WHY, "%.60s: no key of a source%s", key,
-             suggest_text(&near, also, sizeof(also)));
+             near_name_also(&near, also, sizeof(also)));
     return -1;
 }
 

@@ -10,7 +10,7 @@
 #include "daemon/log.h"
 #include "daemon/settings_environment.h"
 #include "daemon/settings_keys.h"
-#include "daemon/suggest.h"
+#include "proto/near_name.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -241,9 +241,8 @@ static int parse_option(int option, struct settings *s, char error[256])
 /* What getopt_long did not accept: ':' without its value, '?' for the rest. */
 static int option_refuse(int option, char **argv, char error[256])
 {
-    char word[64], also[96];
+    char word[64], name[32], also[96];
     const char *text = argv[optind - 1];
-    struct suggestion near = {.word = word};
     snprintf(word, sizeof(word), "%.*s", (int)strcspn(text, "="), text);
     if (option == ':') {
         snprintf(error, 256, "%s: needs a value; see --help", word);
@@ -252,13 +251,13 @@ static int option_refuse(int option, char **argv, char error[256])
     } else if (optopt) {
         snprintf(error, 256, "-%c: no such option; see --help", optopt);
     } else {
-        char names[32][32];
-        for (unsigned i = 0; long_options[i].name && i < 32; i++) {
-            snprintf(names[i], sizeof(names[i]), "--%s", long_options[i].name);
-            suggest_offer(&near, names[i]);
+        struct near_name near = near_name_of(word, strlen(word));
+        for (unsigned i = 0; long_options[i].name; i++) {
+            snprintf(name, sizeof(name), "--%s", long_options[i].name);
+            near_name_try_name(&near, name);
         }
         snprintf(error, 256, "%s: no such option%s; see --help", word,
-                 suggest_text(&near, also, sizeof(also)));
+                 near_name_also(&near, also, sizeof(also)));
     }
     return -1;
 }

@@ -6,7 +6,7 @@
 
 #include "daemon/log.h"
 #include "daemon/settings_keys.h"
-#include "daemon/suggest.h"
+#include "proto/near_name.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -48,13 +48,13 @@ static bool variable_known(const char *variable, size_t length)
 /* The key that was meant, as its variable. */
 static const char *variable_hint(const char *variable, char out[96])
 {
-    char words[64][ENVIRONMENT_NAME];
-    struct suggestion near = {.word = variable};
-    for (size_t i = 0; i < settings_key_count() && i < 64; i++) {
-        environment_name(settings_key_name(i), words[i]);
-        suggest_offer(&near, words[i]);
+    char word[ENVIRONMENT_NAME];
+    struct near_name near = near_name_of(variable, strlen(variable));
+    for (size_t i = 0; i < settings_key_count(); i++) {
+        environment_name(settings_key_name(i), word);
+        near_name_try_name(&near, word);
     }
-    return suggest_text(&near, out, 96);
+    return near_name_also(&near, out, 96);
 }
 
 static void variable_warn(const char *variable)

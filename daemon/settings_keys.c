@@ -4,7 +4,7 @@
  */
 #include "daemon/settings_keys.h"
 
-#include "daemon/suggest.h"
+#include "proto/near_name.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -142,16 +142,16 @@ static const char *key_hint(const char *key, char out[96])
 {
     static const char *const groups[] = {"sources", "listen", "rights", "debug", "version"};
     char head[32];
-    struct suggestion near = {.word = key};
+    struct near_name near = near_name_of(key, strlen(key));
     for (size_t i = 0; i < KEYS; i++)
-        suggest_offer(&near, keys[i].name);
-    if (!near.best) {
+        near_name_try_name(&near, keys[i].name);
+    if (!near.best[0]) {
         snprintf(head, sizeof(head), "%.*s", (int)strcspn(key, "."), key);
-        near.word = head;
+        near = near_name_of(head, strlen(head));
         for (size_t i = 0; i < sizeof(groups) / sizeof(*groups); i++)
-            suggest_offer(&near, groups[i]);
+            near_name_try_name(&near, groups[i]);
     }
-    return suggest_text(&near, out, 96);
+    return near_name_also(&near, out, 96);
 }
 
 int settings_key_set(const char *arg, struct settings *s, char error[KEY_WHY])

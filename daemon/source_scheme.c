@@ -5,7 +5,7 @@
 #include "daemon/source_scheme.h"
 
 #include "camera/camera_params.h"
-#include "daemon/suggest.h"
+#include "proto/near_name.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -43,15 +43,15 @@ static size_t scheme_length(const char *address)
 static void scheme_refuse(const char *name, size_t length, char *why, size_t size)
 {
     char word[32], also[96];
-    struct suggestion s = {.word = word};
     const char *camera;
     snprintf(word, sizeof(word), "%.*s", (int)length, name);
+    struct near_name near = near_name_of(word, strlen(word));
     for (int i = 0; i < SCHEMES; i++)
-        suggest_offer(&s, schemes[i].name);
+        near_name_try_name(&near, schemes[i].name);
     for (unsigned i = 0; (camera = camera_scheme(i)) != NULL; i++)
-        suggest_offer(&s, camera);
+        near_name_try_name(&near, camera);
     snprintf(why, size, "%s://: no source has this scheme%s", word,
-             suggest_text(&s, also, sizeof(also)));
+             near_name_also(&near, also, sizeof(also)));
 }
 
 bool source_scheme(const char *address, enum source_kind *out, char *why, size_t size)

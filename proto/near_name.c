@@ -3,9 +3,11 @@
  * Distances between names count letters that are added, left out, replaced or swapped with their
  * neighbour. Case does not count, and - equals _.
  */
-#include "client/near_name.h"
+#include "proto/near_name.h"
 
 #include <ctype.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -76,6 +78,11 @@ void near_name_try(struct near_name *n, const char *name, size_t length, const c
     snprintf(n->best, sizeof(n->best), "%s", shown);
 }
 
+void near_name_try_name(struct near_name *n, const char *name)
+{
+    near_name_try(n, name, strlen(name), name);
+}
+
 void near_name_try_words(struct near_name *n, const char *words)
 {
     char word[LONGEST + 1];
@@ -96,5 +103,11 @@ const char *near_name_hint(const struct near_name *n, const char *otherwise, cha
         snprintf(buffer, size, "did you mean %s? %s", n->best, otherwise);
     else
         snprintf(buffer, size, "%s", otherwise);
+    return buffer;
+}
+
+const char *near_name_also(const struct near_name *n, char *buffer, size_t size)
+{
+    snprintf(buffer, size, n->best[0] ? "; did you mean %s?" : "", n->best);
     return buffer;
 }
