@@ -9,6 +9,8 @@
  * macroblocks and goes inwards from all sides.
  */
 #include "codec/conceal.h"
+#include "codec/h264.h"
+#include "codec/h264_error.h"
 
 #include <stdlib.h>
 #include <string.h>

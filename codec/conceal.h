@@ -5,7 +5,12 @@
 #ifndef PELTON_CODEC_CONCEAL_H
 #define PELTON_CODEC_CONCEAL_H
 
-#include "codec/h264.h"
+#include "codec/abi/records.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct h264_picture;
 
 /* conceal.c */
 /* Marks them: they name slice slice_count. Returns their number, which is also in missing_mbs. */

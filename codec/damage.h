@@ -6,7 +6,11 @@
 #ifndef PELTON_CODEC_DAMAGE_H
 #define PELTON_CODEC_DAMAGE_H
 
-#include "codec/h264.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct h264_picture;
+struct h264_slice_header;
 
 /* The damage that pictures of a stream have before them. */
 struct h264_recovery_state {

@@ -5,7 +5,7 @@
 #ifndef PELTON_CODEC_DIAG_H
 #define PELTON_CODEC_DIAG_H
 
-#include "codec/h264.h"
+#include "codec/h264_error.h"
 
 /* Fills *diag, unless it is NULL, and returns `error`. element and what are static strings. */
 int h264_fail(struct h264_diag *diag, int error, const char *element, int64_t value,

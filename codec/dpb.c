@@ -3,6 +3,7 @@
  * Decoded reference picture marking (8.2.5). Marks are kept per field; frames carry both.
  */
 #include "codec/dpb.h"
+#include "codec/h264_error.h"
 
 void h264_entry_add(struct h264_dpb_entry *e, struct h264_picture *pic)
 {

@@ -5,6 +5,8 @@
  */
 #include "codec/abi/entropy_abi.h"
 #include "codec/cabac.h"
+#include "codec/h264_error.h"
+#include "codec/h264_export.h"
 #include "codec/macroblock.h"
 #include "codec/nal.h"
 #include "codec/scan.h"

@@ -12,6 +12,7 @@
  */
 #include "codec/arrays.h"
 #include "codec/h264_picture.h"
+#include "codec/h264_export.h"
 #include "codec/parameter_sets.h"
 #include "codec/sei.h"
 #include "codec/slice_groups.h"

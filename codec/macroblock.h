@@ -13,6 +13,7 @@
 
 #include "codec/cabac.h"
 #include "codec/h264.h"
+#include "codec/h264_params.h"
 
 /* mb_edge.flags; all clear: not available */
 enum {

@@ -5,6 +5,8 @@
  */
 #include "codec/abi/motion_abi.h"
 #include "codec/arrays.h"
+#include "codec/h264_error.h"
+#include "codec/h264_export.h"
 #include "codec/motion_derive.h"
 #include "codec/slice_records.h"
 

@@ -7,6 +7,7 @@
  */
 #include "codec/col_zero.h"
 #include "codec/conceal.h"
+#include "codec/h264_error.h"
 #include "codec/motion_grid.h"
 #include "codec/slice_decode.h"
 #include "codec/slice_records.h"

@@ -3,6 +3,7 @@
  * Step 3: the slice records, with their prediction weights (8.4.2.3) and scaling lists.
  */
 #include "codec/arrays.h"
+#include "codec/h264_error.h"
 #include "codec/macroblock.h"
 #include "codec/motion_derive.h"
 #include "codec/slice_records.h"

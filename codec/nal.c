@@ -2,8 +2,8 @@
  *
  * NAL units: emulation prevention (7.4.1.1), Annex B byte stream and length-prefixed splitting.
  */
-#include "codec/h264.h"
 #include "codec/nal.h"
+#include "codec/h264_error.h"
 
 #include <stdlib.h>
 

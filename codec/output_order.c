@@ -4,6 +4,7 @@
  * ignored, as a file's frames are all wanted.
  */
 #include "codec/output_order.h"
+#include "codec/h264_error.h"
 
 #include <stdlib.h>
 

@@ -9,7 +9,8 @@
 #define PELTON_CODEC_PARAMETER_SETS_H
 
 #include "codec/bits.h"
-#include "codec/h264.h"
+#include "codec/h264_error.h"
+#include "codec/h264_params.h"
 
 int h264_sps_parse(const uint8_t *rbsp, size_t size, struct h264_sps **out, struct h264_diag *diag);
 /* H.7.3.2.1.4 */

@@ -5,7 +5,9 @@
 #ifndef PELTON_CODEC_POC_H
 #define PELTON_CODEC_POC_H
 
-#include "codec/h264.h"
+#include "codec/h264_params.h"
+
+#include <stdbool.h>
 
 struct h264_poc_state {
     int32_t prev_msb, prev_lsb;     /* type 0: prevPicOrderCntMsb, prevPicOrderCntLsb */

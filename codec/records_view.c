@@ -4,6 +4,7 @@
  * picture here.
  */
 #include "codec/arrays.h"
+#include "codec/h264_error.h"
 #include "codec/slice_records.h"
 
 /* What stands for a missing reference: any held picture with a slot, or the picture itself; of the

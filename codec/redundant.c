@@ -3,6 +3,7 @@
  * Redundant coded slices (7.4.3, redundant_pic_cnt). They are decoded after all primary slices of
  * their picture, and only where a primary slice was lost or damaged.
  */
+#include "codec/h264.h"
 #include "codec/slice_decode.h"
 
 /* Where the record of the macroblock at this address is. */

@@ -4,6 +4,7 @@
  * entries that a slice keeps.
  */
 #include "codec/ref_lists.h"
+#include "codec/h264_error.h"
 
 /* Longest initial list (both fields of every entry, another view) or list under modification
  * (REC_MAX_REFS and the temporary element). */

@@ -3,8 +3,8 @@
  * SEI messages: collected before a picture, handed over with it.
  */
 #include "codec/bits.h"
-#include "codec/h264.h"
 #include "codec/sei.h"
+#include "codec/h264_error.h"
 
 #include <stdlib.h>
 

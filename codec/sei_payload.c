@@ -3,7 +3,9 @@
  * Payloads of SEI messages (D.1, semantics D.2).
  */
 #include "codec/bits.h"
-#include "codec/h264.h"
+#include "codec/h264_error.h"
+#include "codec/h264_params.h"
+#include "codec/h264_sei.h"
 
 /* A payload has no trailing bits that one could look for: all its bits count. */
 static struct h264_bits payload_bits(const struct h264_sei_message *m)

@@ -5,6 +5,7 @@
  */
 #include "codec/arrays.h"
 #include "codec/cabac.h"
+#include "codec/h264_error.h"
 #include "codec/macroblock.h"
 #include "codec/nal.h"
 #include "codec/slice_decode.h"

@@ -5,6 +5,7 @@
  * the flag that its bottom macroblock carries (7.4.4).
  */
 #include "codec/cabac.h"
+#include "codec/h264_error.h"
 #include "codec/macroblock.h"
 
 static bool parse_macroblock(struct mb_parser *p, bool skipped)

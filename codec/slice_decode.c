@@ -2,6 +2,7 @@
  *
  * Entry to step 2: scratch, and the choice of the build for this processor (step2_bmi2.h).
  */
+#include "codec/h264_error.h"
 #include "codec/macroblock.h"
 #include "codec/slice_decode.h"
 

@@ -5,7 +5,9 @@
 #ifndef PELTON_CODEC_SLICE_DECODE_H
 #define PELTON_CODEC_SLICE_DECODE_H
 
-#include "codec/h264.h"
+struct h264_picture;
+struct h264_scratch;
+struct h264_slice;
 
 /* As h264_slice_decode, for redundant slices too. */
 int h264_slice_decode_now(struct h264_slice *slice, struct h264_scratch *scratch);

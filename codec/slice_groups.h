@@ -5,7 +5,7 @@
 #ifndef PELTON_CODEC_SLICE_GROUPS_H
 #define PELTON_CODEC_SLICE_GROUPS_H
 
-#include "codec/h264.h"
+#include "codec/h264_params.h"
 
 /* mbToSliceGroupMap (8.2.2) of a picture with more than one slice group: map[PicSizeInMbs], by
  * macroblock address. */

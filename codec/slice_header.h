@@ -5,7 +5,10 @@
 #ifndef PELTON_CODEC_SLICE_HEADER_H
 #define PELTON_CODEC_SLICE_HEADER_H
 
-#include "codec/h264.h"
+#include "codec/h264_error.h"
+#include "codec/h264_params.h"
+
+#include <stddef.h>
 
 /* The first three elements, which need no parameter set. */
 int h264_slice_peek(const uint8_t *rbsp, size_t size, uint32_t *first_mb, uint32_t *type,

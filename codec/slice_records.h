@@ -5,7 +5,7 @@
 #ifndef PELTON_CODEC_SLICE_RECORDS_H
 #define PELTON_CODEC_SLICE_RECORDS_H
 
-#include "codec/h264.h"
+struct h264_picture;
 
 /* motion_weights.c: allocates and fills weight tables and scaling lists, and fills rec_slices but
  * for their references. Returns H264_ERR_NOMEM. */

@@ -3,6 +3,7 @@
  * Step 1: takes NAL units, and gives complete pictures in decoding order and in output order.
  */
 #include "codec/diag.h"
+#include "codec/h264_stream.h"
 #include "codec/nal.h"
 #include "codec/output_order.h"
 #include "codec/sei.h"

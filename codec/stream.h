@@ -10,6 +10,7 @@
 #define PELTON_CODEC_STREAM_H
 
 #include "codec/damage.h"
+#include "codec/h264_stream.h"
 #include "codec/nal.h"
 #include "codec/output_order.h"
 #include "codec/poc.h"

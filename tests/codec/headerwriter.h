@@ -6,7 +6,9 @@
 #define PELTON_TESTS_HEADERWRITER_H
 
 #include "bitwriter.h"
-#include "codec/h264.h"
+#include "codec/h264_params.h"
+
+#include <stdbool.h>
 
 struct sps_fields {
     /* the last: 0, as luma */

@@ -6,7 +6,8 @@
 #ifndef PELTON_TESTS_MOTIONPARTS_H
 #define PELTON_TESTS_MOTIONPARTS_H
 
-#include "codec/h264.h"
+#include "codec/h264_allocator.h"
+#include "codec/h264_params.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,6 +6,7 @@
 #define PELTON_TESTS_MOTIONWORLD_H
 
 #include "motionparts.h"
+#include "codec/h264.h"
 
 #define MB_W 5
 #define MB_H 4

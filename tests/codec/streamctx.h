@@ -7,6 +7,9 @@
 #define PELTON_TESTS_STREAMCTX_H
 
 #include "headerwriter.h"
+#include "codec/h264.h"
+#include "codec/h264_error.h"
+#include "codec/h264_stream.h"
 
 #include <stdio.h>
 

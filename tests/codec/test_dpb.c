@@ -3,10 +3,10 @@
  * Step 1 on streams made here: marking, reference lists, gaps in frame_num. Pictures are named by
  * their id, which grows in decoding order.
  */
-#include "codec/h264.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <cmocka.h>
 

@@ -4,7 +4,7 @@
  * the description of their slices. The import must refuse some results.
  */
 #include "codec/abi/entropy_abi.h"
-#include "codec/h264.h"
+#include "codec/h264_export.h"
 #include "codec/nal.h"
 
 #include <setjmp.h>

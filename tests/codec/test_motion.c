@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "motionworld.h"
+#include "codec/h264_error.h"
 
 /* ---- random macroblocks, as step 2 leaves them ---- */
 

@@ -12,6 +12,8 @@
 #include <cmocka.h>
 
 #include "motionparts.h"
+#include "codec/h264.h"
+#include "codec/h264_stream.h"
 #include "reference/recon_ref.h"
 
 #define MB_W 4

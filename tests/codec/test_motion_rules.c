@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "motionworld.h"
+#include "codec/h264_error.h"
 
 /* All macroblocks direct; list 1 index 0 is the colocated picture. */
 static void direct_picture(struct world *w, bool spatial)

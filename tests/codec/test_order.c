@@ -2,10 +2,10 @@
  *
  * Step 1 on streams made here: picture order count and output order.
  */
-#include "codec/h264.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <cmocka.h>
 

@@ -4,7 +4,8 @@
  */
 #include "bitwriter.h"
 #include "codec/bits.h"
-#include "codec/h264.h"
+#include "codec/h264_error.h"
+#include "codec/h264_params.h"
 #include "codec/sei.h"
 
 #include <setjmp.h>

@@ -2,10 +2,10 @@
  *
  * Step 1 of streams of two views (annex H), on streams made here: the lists of the second view.
  */
-#include "codec/h264.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <cmocka.h>
 
 #include "streamctx.h"

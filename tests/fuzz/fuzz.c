@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "fuzz.h"
+#include "codec/h264_stream.h"
 
 #include <stdio.h>
 

@@ -4,6 +4,7 @@
  * or many.
  */
 #include "fuzz.h"
+#include "codec/h264_stream.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,6 +4,7 @@
  * concealment. The validator must accept the records.
  */
 #include "fuzz.h"
+#include "codec/h264_stream.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,6 +4,8 @@
  * generator chose. So the vectors are known only after steps 1 to 3 of the decoder.
  */
 #include "check.h"
+#include "codec/h264.h"
+#include "codec/h264_stream.h"
 
 static bool picture_in_range(const struct gen *g, const struct h264_picture *pic)
 {

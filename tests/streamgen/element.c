@@ -6,7 +6,6 @@
 #include "mbw.h"
 
 #include "codec/cavlc.h"
-#include "codec/h264.h"
 
 #include <string.h>
 

@@ -22,9 +22,9 @@
 #define PELTON_STREAMGEN_GEN_H
 
 #include "cabac_writer.h"
-#include "codec/h264.h"
 #include "features.h"
 #include "sink.h"
+#include "codec/h264_params.h"
 
 #include <stdio.h>
 

@@ -7,7 +7,6 @@
 
 #include "codec/cabac.h"
 #include "codec/cavlc.h"
-#include "codec/h264.h"
 #include "tests/codec/cavlc_codes.h"
 
 #include <stdlib.h>

@@ -15,6 +15,7 @@
  * Exit status: 0 every macroblock was decoded without error, 1 not so, 2 usage or file error.
  */
 #include "codec/arrays.h"
+#include "codec/h264_stream.h"
 #include "codec/slice_decode.h"
 #include "tests/tools/annexb.h"
 #include "tests/tools/read_file.h"

@@ -9,6 +9,7 @@
  * otherwise 0, even after errors of the stream.
  */
 #include "codec/h264.h"
+#include "codec/h264_stream.h"
 #include "tests/tools/annexb.h"
 #include "tests/tools/read_file.h"
 

@@ -17,6 +17,7 @@
  *
  * Exit: 0 decoded, 1 a difference or a file error, 2 usage, 5 the stream needs an unsupported tool.
  */
+#include "codec/h264_stream.h"
 #include "tests/tools/annexb.h"
 #include "tests/tools/avcc.h"
 #include "tests/tools/read_file.h"

@@ -3,6 +3,7 @@
  * SEI messages as text.
  */
 #include "tests/tools/sei_text.h"
+#include "codec/h264_error.h"
 
 static int read_registered(const struct h264_sei_message *m, struct sei_values *v)
 {

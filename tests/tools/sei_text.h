@@ -5,7 +5,8 @@
 #ifndef PELTON_TESTS_SEI_TEXT_H
 #define PELTON_TESTS_SEI_TEXT_H
 
-#include "codec/h264.h"
+#include "codec/h264_params.h"
+#include "codec/h264_sei.h"
 
 #include <stdio.h>
 

@@ -3,6 +3,7 @@
  * Names of pixel formats: a family and, above 8 bits, a depth.
  */
 #include "daemon/worker/feed/pixels.h"
+#include "codec/h264_params.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,9 +5,13 @@
 #ifndef PELTON_PIXELS_H
 #define PELTON_PIXELS_H
 
-#include "codec/h264.h"
 #include "daemon/worker/feed/feed.h"
 #include "gpu/h264/recon.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct h264_sps;
 
 struct pixels {
     char name[16];            /* FFmpeg's */

@@ -6,6 +6,7 @@
  * all gaps that its blocks can leave, so giving back never fails. Pieces stay until the end.
  */
 #include "daemon/worker/memory/device_memory.h"
+#include "codec/h264_allocator.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -12,8 +12,12 @@
 #ifndef PELTON_DEVICE_MEMORY_H
 #define PELTON_DEVICE_MEMORY_H
 
-#include "codec/h264.h"
 #include "gpu/engine/gpu.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct h264_allocator;
 
 struct resident;
 

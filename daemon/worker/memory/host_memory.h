@@ -7,7 +7,7 @@
 #ifndef PELTON_HOST_MEMORY_H
 #define PELTON_HOST_MEMORY_H
 
-#include "codec/h264.h"
+#include "codec/h264_allocator.h"
 #include "gpu/engine/gpu.h"
 
 #include <stdatomic.h>

@@ -4,6 +4,7 @@
  * once are rare.
  */
 #include "daemon/worker/memory/prefetch.h"
+#include "codec/h264.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -5,6 +5,8 @@
  * counts.
  */
 #include "daemon/worker/source/field_order.h"
+#include "codec/h264.h"
+#include "codec/h264_error.h"
 
 enum pic_struct { TOP_BOTTOM = 3, BOTTOM_TOP = 4, TOP_BOTTOM_TOP = 5, BOTTOM_TOP_BOTTOM = 6 };
 

@@ -5,8 +5,12 @@
 #ifndef PELTON_FIELD_ORDER_H
 #define PELTON_FIELD_ORDER_H
 
-#include "codec/h264.h"
 #include "proto/pelton.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct h264_picture;
 
 /* pic: of a frame coded as two fields the first one; poc: of its top and bottom field. *interlaced:
  * what was found for the frame before, in output order, and then for this one. */

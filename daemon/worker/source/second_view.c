@@ -3,6 +3,7 @@
  * Pairing of the frames of two views.
  */
 #include "daemon/worker/source/second_view.h"
+#include "codec/h264.h"
 
 #include <string.h>
 

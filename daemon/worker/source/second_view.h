@@ -8,8 +8,12 @@
 #ifndef PELTON_SECOND_VIEW_H
 #define PELTON_SECOND_VIEW_H
 
-#include "codec/h264.h"
 #include "daemon/worker/source/timestamps.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct h264_picture;
 
 #define SECOND_VIEW_RING                                                                           \
     64 /* access units between the outputs of both views: more than two DPBs                       \

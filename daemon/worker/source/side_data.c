@@ -5,6 +5,8 @@
  */
 #include "daemon/worker/source/side_data.h"
 
+#include "codec/h264.h"
+#include "codec/h264_error.h"
 #include "proto/wire_side.h"
 
 #include <stdlib.h>

@@ -5,8 +5,10 @@
 #ifndef PELTON_WORKER_SIDE_DATA_H
 #define PELTON_WORKER_SIDE_DATA_H
 
-#include "codec/h264.h"
 #include "proto/pelton.h"
+
+struct h264_picture;
+struct h264_sps;
 
 /* What came with pic, as one block for free(). NULL: nothing, or no memory for it. */
 struct pelton_side_data *side_data_of(const struct h264_picture *pic,

@@ -9,6 +9,7 @@
  * before it is still decoded and delivered), and stop at any moment.
  */
 #include "camera/camera_params.h"
+#include "codec/h264_stream.h"
 #include "daemon/worker/feed/pixels.h"
 #include "daemon/worker/source/camera_units.h"
 #include "daemon/worker/source/stream_internal.h"

@@ -2,6 +2,7 @@
  *
  * What a stream is: information for who opened or probed it, and why it is not supported.
  */
+#include "codec/h264_stream.h"
 #include "daemon/worker/source/stream_internal.h"
 #include "daemon/worker/steps/format.h"
 #include "daemon/worker/feed/pixels.h"

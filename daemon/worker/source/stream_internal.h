@@ -7,6 +7,7 @@
 #ifndef PELTON_DAEMON_STREAM_INTERNAL_H
 #define PELTON_DAEMON_STREAM_INTERNAL_H
 
+#include "codec/h264_error.h"
 #include "daemon/worker/engine/session_internal.h"
 #include "daemon/worker/source/stretch.h"
 #include "daemon/worker/source/second_view.h"

@@ -4,6 +4,7 @@
  * queue: with time stamps, within the range that was asked for, as frames or fields, of one view or
  * both.
  */
+#include "codec/h264_stream.h"
 #include "daemon/worker/source/stream_internal.h"
 #include "daemon/worker/steps/delivery.h"
 #include "daemon/worker/source/field_order.h"

@@ -4,6 +4,7 @@
  * belong to their first; what frame_num gaps infer, to what is there.
  */
 #include "daemon/worker/source/stretch.h"
+#include "codec/h264.h"
 
 static char left_out; /* its address marks h264_picture.user */
 

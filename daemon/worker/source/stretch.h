@@ -9,7 +9,10 @@
 #ifndef PELTON_STRETCH_H
 #define PELTON_STRETCH_H
 
-#include "codec/h264.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct h264_picture;
 
 struct stretch {
     uint32_t index, count; /* count 0 or 1: all of it */

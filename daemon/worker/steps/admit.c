@@ -5,6 +5,7 @@
  */
 #include "daemon/worker/steps/admit.h"
 
+#include "codec/h264_export.h"
 #include "daemon/worker/schedule/knobs.h"
 #include "daemon/worker/schedule/queues.h"
 #include "daemon/worker/schedule/split.h"

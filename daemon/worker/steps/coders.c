@@ -7,6 +7,7 @@
  */
 #include "daemon/worker/steps/coders.h"
 
+#include "codec/h264_export.h"
 #include "daemon/worker/schedule/knobs.h"
 #include "daemon/worker/schedule/queues.h"
 #include "daemon/worker/schedule/split.h"

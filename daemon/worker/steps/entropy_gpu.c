@@ -16,6 +16,8 @@
  */
 #include "daemon/worker/steps/entropy_gpu.h"
 
+#include "codec/h264_error.h"
+#include "codec/h264_export.h"
 #include "daemon/worker/memory/device_memory.h"
 #include "daemon/worker/memory/prefetch.h"
 #include "daemon/worker/schedule/queues.h"

@@ -10,6 +10,8 @@
 #include "daemon/worker/steps/motion_gpu.h"
 
 #include "codec/abi/motion_abi.h"
+#include "codec/h264_error.h"
+#include "codec/h264_export.h"
 #include "daemon/worker/schedule/knobs.h"
 #include "daemon/worker/schedule/queues.h"
 #include "daemon/worker/engine/session_internal.h"

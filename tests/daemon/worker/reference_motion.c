@@ -13,6 +13,7 @@
  */
 #include "codec/abi/motion_abi.h"
 #include "codec/h264.h"
+#include "codec/h264_export.h"
 #include "gpu/h264/gpu_motion.h"
 #include "tests/daemon/worker/reference.h"
 #include "tests/tools/random.h"

@@ -4,6 +4,7 @@
  * room is found again. Blocks without room are refused. The arenas here are addresses alone, as on
  * a device, and memory may be short.
  */
+#include "codec/h264_allocator.h"
 #include "daemon/worker/memory/device_memory.h"
 
 #include <setjmp.h>

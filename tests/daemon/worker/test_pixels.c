@@ -2,6 +2,7 @@
  *
  * Pixel formats: names, the stream's own, wishes, and the layout of a frame.
  */
+#include "codec/h264_params.h"
 #include "daemon/worker/feed/pixels.h"
 
 #include <setjmp.h>

@@ -4,6 +4,7 @@
  * so, in few slabs. If the device gives none, everything goes on. The arenas here are on the heap,
  * and their number may be limited.
  */
+#include "codec/abi/records.h"
 #include "daemon/worker/memory/prefetch.h"
 
 #include <setjmp.h>

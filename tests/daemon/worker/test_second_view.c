@@ -2,6 +2,7 @@
  *
  * Pairing of the frames of two views, in either order of arrival.
  */
+#include "codec/h264.h"
 #include "daemon/worker/source/second_view.h"
 
 #include <setjmp.h>

@@ -2,6 +2,7 @@
  *
  * Stretches of a file between IDR pictures, shared by several sessions.
  */
+#include "codec/h264.h"
 #include "daemon/worker/source/stretch.h"
 
 #include <setjmp.h>

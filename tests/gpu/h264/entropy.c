@@ -7,6 +7,8 @@
  */
 #include "tests/gpu/h264/entropy.h"
 #include "codec/abi/entropy_abi.h"
+#include "codec/h264_export.h"
+#include "codec/h264_stream.h"
 #include "tests/tools/annexb.h"
 #include "tests/tools/read_file.h"
 

@@ -3,6 +3,7 @@
  * checkgpu --entropy FILE --time N: the time of entropy decoding on the GPU, of up to N pictures at
  * once. It is measured by itself and beside copies on another queue.
  */
+#include "codec/h264_export.h"
 #include "tests/gpu/h264/entropy.h"
 #include "codec/abi/entropy_abi.h"
 

@@ -6,6 +6,7 @@
  * them, but accepts only pictures that the CPU would accept.
  */
 #include "tests/gpu/h264/motion.h"
+#include "codec/h264_export.h"
 
 #include <inttypes.h>
 #include <stdio.h>

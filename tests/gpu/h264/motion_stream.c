@@ -2,6 +2,8 @@
  *
  * checkgpu --motion: cases from a stream, and the code that checks and timing share.
  */
+#include "codec/h264_export.h"
+#include "codec/h264_stream.h"
 #include "tests/gpu/h264/motion.h"
 #include "tests/tools/annexb.h"
 #include "tests/tools/read_file.h"

@@ -7,6 +7,7 @@
  * write the same samples again. The end compares them.
  */
 #include "codec/h264.h"
+#include "codec/h264_stream.h"
 #include "gpu/h264/recon_internal.h"
 #include "tests/gpu/h264/checkgpu.h"
 #include "tests/tools/annexb.h"

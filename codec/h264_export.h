@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Steps 2 and 3 on the GPU: which pictures they take, their input, and the way back of the results.
+ * Any thread, one at a time for each picture.
+ */
+#ifndef PELTON_H264_EXPORT_H
+#define PELTON_H264_EXPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct h264_allocator;
+struct h264_device_records;
+struct h264_picture;
+struct h264_slice;
+
+/* ---- step 2 on the GPU (entropy_export.c, codec/abi/entropy_abi.h) ----
+ */
+
+struct ent_slice;
+struct ent_tables;
+
+/* Whether the GPU can decode all slices of pic: I, P and B slices in CABAC, 8 bits, 4:2:0 or 4:0:0,
+ * within ENT_MIN_WIDTH, ENT_MAX_WIDTH and ENT_MAX_BYTES. They cover the picture in order. MBAFF,
+ * slice groups, redundant slices and data partitions are excluded. */
+bool h264_picture_exports_entropy(const struct h264_picture *pic);
+/* Most bytes that h264_slice_export_entropy writes. */
+size_t h264_slice_entropy_size(const struct h264_slice *slice);
+/* Exports a slice of such a picture. bytes: its RBSP and H264_BITS_PADDING zeros, *size in all,
+ * written in order. *out: all but word, mb_base, coeff_block_base, coeff_block_count and picture.
+ * Returns H264_ERR_TRUNCATED where there is no slice data. */
+int h264_slice_export_entropy(const struct h264_slice *slice, struct ent_slice *out, uint8_t *bytes,
+                              size_t *size);
+/* Tables of 9.3 for the shader. */
+void h264_entropy_tables(struct ent_tables *out);
+
+/* Instead of h264_picture_alloc. The content of all arrays is undefined: it comes from the GPU.
+ * coeff_blocks: exact size of coeffs, at least one. coeffs_from: allocator of coeffs, which
+ * outlives the picture; NULL: the picture's. The codec never reads these coeffs. records: mbs,
+ * motion and syntax are allocated too; without them h264_picture_import_motion has to follow.
+ * Returns H264_ERR_NOMEM: then call h264_picture_free_arrays. */
+int h264_picture_alloc_blocks(struct h264_picture *pic, uint32_t coeff_blocks,
+                              const struct h264_allocator *coeffs_from, bool records);
+/* The arrays hold all macroblocks of all slices, decoded without an error. Afterwards the picture
+ * is as h264_slice_decode leaves it. False: step 3 could not take the content, and the picture is
+ * as before. A device's memory is not trusted more than a bitstream. */
+bool h264_picture_import_entropy(struct h264_picture *pic, uint32_t coeff_blocks);
+/* The same piece by piece, so that h264_slice_follow can go on with each piece. First
+ * h264_picture_import_entropy_begin, then macroblocks [from, to) of each slice, from its first one
+ * on. After false only h264_picture_free_arrays may follow. */
+void h264_picture_import_entropy_begin(struct h264_picture *pic, uint32_t coeff_blocks);
+bool h264_slice_import_entropy(struct h264_slice *slice, uint32_t from, uint32_t to);
+
+/* ---- step 3 on the GPU (motion_export.c, codec/abi/motion_abi.h) ----
+ *
+ * Step 2 of the picture is done, by CPU or GPU. */
+
+struct der_slice;
+
+/* Whether the GPU can do step 3 of pic: h264_picture_exports_entropy holds, no slice uses temporal
+ * direct prediction, and each colocated picture has a map and is a field where pic is one. */
+bool h264_picture_exports_motion(const struct h264_picture *pic);
+/* Whether pic has or gets arrays.col_zero: wants_map is set, and it is a reference picture and no
+ * MBAFF frame. */
+bool h264_picture_has_map(const struct h264_picture *pic);
+/* Exports a slice once the motion of the colocated pictures is done. *out: all but the place of its
+ * map. *map: the map of its colocated picture, valid as long as pic; NULL: no colZeroFlag is 1. */
+void h264_slice_export_motion(const struct h264_slice *slice, struct der_slice *out,
+                              const uint16_t **map);
+/* Imports a picture whose motion the GPU derived. In: arrays.col_zero, and mbs and motion where
+ * they are allocated. coeff_blocks: coefficient blocks in use. kinds: DER_* flags without DER_BAD.
+ * device_records: the same records on the device, which the picture owns from now on; NULL: none.
+ * host: records are kept in host memory too, for pictures that read them there. Afterwards the
+ * picture is as h264_picture_derive_motion leaves it. Returns H264_ERR_NOMEM: the picture is as
+ * before, and device_records are the caller's. */
+int h264_picture_import_motion(struct h264_picture *pic, uint32_t coeff_blocks, unsigned kinds,
+                               const struct h264_device_records *device_records, bool host);
+
+#endif
