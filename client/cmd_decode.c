@@ -9,6 +9,7 @@
  */
 #include "client/commands.h"
 #include "client/decode.h"
+#include "proto/start_trace.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -45,6 +46,7 @@ static int decode_loop(struct decode *d)
         int rc = decode_next_frame(d, &frame);
         if (rc <= 0)
             return -rc;
+        START_TRACE_FIRST("first frame");
         if (frame.received_ns < d->o->read.not_before_ns) {
             pelton_release(d->stream, &frame);
             continue;
@@ -97,8 +99,10 @@ static int decode_check_start(const struct decode *d)
 static int decode_run(struct decode *d)
 {
     int rc = decode_open_files(d);
+    start_trace("files are open");
     rc = rc ? rc : connection_open(d->o, &d->conn, d->f);
     rc = rc ? rc : decode_open_stream(d);
+    start_trace("the stream is open");
     rc = rc ? rc : decode_open_outputs(d);
     if (rc)
         return rc;
@@ -106,6 +110,7 @@ static int decode_run(struct decode *d)
     progress_start(&d->progress, d->o->write.progress);
     decode_set_goal(d);
     rc = decode_loop(d);
+    start_trace("last frame");
     if (rc == 0)
         rc = decode_check_start(d);
     if (rc == 0 && d->verify)
@@ -153,7 +158,9 @@ int cmd_decode(struct client_options *o, struct failure *f)
     output_close(d.second, &ignored);
     side_file_close(d.side, &ignored);
     pelton_stream_close(d.stream);
+    start_trace("the stream is closed");
     pelton_close(d.conn);
+    start_trace("the connection is closed");
     input_close(&d.source);
     verify_close(d.verify);
     convert_free(d.convert);

@@ -11,7 +11,8 @@
 
 static void on_log(void *ctx, int level, const char *line)
 {
-    ui_log(level == 0 ? LOG_ERROR : level == 1 ? LOG_WARNING : LOG_VERBOSE, "%s", line);
+    static const int levels[] = {LOG_ERROR, LOG_WARNING, LOG_VERBOSE, LOG_DEBUG};
+    ui_log(levels[level], "%s", line);
 }
 
 static void print_choices(const struct tune *tune)

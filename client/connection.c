@@ -10,6 +10,7 @@
 #include "client/daemon_log.h"
 #include "client/option_table.h"
 #include "proto/socket_path.h"
+#include "proto/start_trace.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +30,7 @@ void announce_device(const struct pelton_device *device)
 
 static int log_descriptor(const struct client_options *o)
 {
-    if (ui_says(LOG_VERBOSE) || o->connect.gpu_debug)
+    if (ui_says(LOG_VERBOSE) || o->connect.gpu_debug || start_trace_on())
         return -1;
     return daemon_log_open();
 }
@@ -48,6 +49,7 @@ static int spawn_private(const struct client_options *o, struct pelton **out, st
     int log_fd = log_descriptor(o);
     struct pelton_spawn_params params = {
         .device = o->connect.device, .extra = extra, .log_fd = log_fd};
+    start_trace("a private daemon is started");
     int rc = pelton_spawn(&params, SPAWN_MS, out);
     int code = rc == PELTON_ERR_NO_DAEMON ? daemon_log_cause(log_fd, f) : 0;
     if (log_fd >= 0)
@@ -142,6 +144,7 @@ int connection_open(const struct client_options *o, struct pelton **out, struct 
 {
     struct pelton *conn = NULL;
     int rc = connect_or_spawn(o, &conn, f);
+    start_trace("the daemon has answered");
     if (rc == 0)
         *out = conn;
     return rc;

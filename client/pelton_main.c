@@ -4,6 +4,7 @@
  */
 #include "client/option_table.h"
 #include "client/ui.h"
+#include "proto/start_trace.h"
 
 #include <errno.h>
 #include <libavutil/log.h>
@@ -20,8 +21,12 @@ int main(int argc, char **argv)
 {
     struct client_options o;
     struct failure f = {0};
+    start_trace_init("client");
     int rc = options_parse(argc, argv, &o, &f);
     if (rc == 0) {
+        if (o.log_level >= LOG_DEBUG)
+            start_trace_enable();
+        start_trace("options are read");
         ui_init(o.log_level);
         quiet_libraries(o.log_level);
         if (o.help) {
@@ -33,5 +38,6 @@ int main(int argc, char **argv)
     if (fflush(stdout) != 0 && rc == 0)
         rc = fail_errno(&f, X_OTHER, errno, "standard output");
     failure_print(&f);
+    start_trace("end");
     return rc;
 }

@@ -9,9 +9,11 @@
 #include "daemon/settings_environment.h"
 #include "daemon/settings_list.h"
 #include "daemon/worker/worker_main.h"
+#include "proto/start_trace.h"
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { EXIT_USAGE = 2 };
@@ -32,6 +34,7 @@ int main(int argc, char **argv)
     struct settings settings;
     char error[256];
     open_standard_files();
+    start_trace_init(argc > 1 && !strcmp(argv[1], "--worker-fd") ? "worker" : "broker");
     if (settings_parse(argc, argv, &settings, error) < 0) {
         fprintf(stderr, "peltond: %s\n", error);
         return EXIT_USAGE;
@@ -55,6 +58,7 @@ int main(int argc, char **argv)
     }
     log_init(settings.process.worker_fd >= 0 ? "peltond worker" : "peltond",
              settings.process.log_level);
+    start_trace("settings are read");
     if (settings.process.worker_fd < 0)
         environment_check();
     if (settings.process.check || settings.process.print) {
@@ -67,5 +71,6 @@ int main(int argc, char **argv)
     }
     int rc = settings.process.worker_fd >= 0 ? worker_process(&settings) : broker_run(&settings);
     settings_free(&settings);
+    start_trace("end");
     return rc;
 }

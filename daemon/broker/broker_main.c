@@ -23,6 +23,7 @@
 #include "daemon/broker/worker_link.h"
 #include "daemon/broker/worker_messages.h"
 #include "daemon/log.h"
+#include "proto/start_trace.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -47,6 +48,7 @@ static void shut_down(struct broker_process *p)
 {
     struct broker *b = &p->broker;
     b->closing = true;
+    start_trace("shuts down");
     service_notify("STOPPING=1");
     listener_close(&p->listener);
     for (struct client *c = b->clients; c; c = c->next)
@@ -227,6 +229,7 @@ int broker_run(const struct settings *settings)
     int rc = broker_start(p);
     if (rc != 0)
         broker_end(b);
+    start_trace("connections are taken");
     take_turn(p); /* a loop without handles would not run */
     uv_run(&b->loop, UV_RUN_DEFAULT);
     uv_loop_close(&b->loop);

@@ -17,6 +17,7 @@
 #include "daemon/broker/opened_source.h"
 #include "daemon/broker/stream_delivery.h"
 #include "daemon/broker/worker_link.h"
+#include "proto/start_trace.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -111,6 +112,7 @@ static void stream_to_worker(struct broker_stream *s, uint64_t now_ms)
     if (owned)
         close(fd);
     source_sent(s);
+    START_TRACE_FIRST("first stream to the worker");
     stream_enter(s, STREAM_OPEN);
 }
 

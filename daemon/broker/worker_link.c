@@ -13,6 +13,7 @@
 #include "daemon/broker/worker_link.h"
 
 #include "daemon/log.h"
+#include "proto/start_trace.h"
 #include "proto/wire.h"
 
 #include <errno.h>
@@ -49,6 +50,7 @@ static void on_exit(uv_process_t *process, int64_t status, int signal)
 {
     struct worker_process *w = process->data;
     w->exited = true;
+    start_trace("the worker has ended");
     w->exit_ms = uv_now(&w->broker->loop);
     if (!w->stopping) {
         log_line(LOG_LEVEL_ERROR, "worker %d ended: %s %d", process->pid,
@@ -164,6 +166,7 @@ int worker_start(struct worker_process *w, struct pelton_failure *failure)
         uv_process_kill(&w->process, SIGKILL);
     }
     log_line(LOG_LEVEL_INFO, "worker %d started", w->process.pid);
+    start_trace("a worker is started");
     broker_changed(w->broker);
     return 0;
 }

@@ -9,13 +9,20 @@
 #include "daemon/worker/worker_internal.h"
 
 #include "daemon/log.h"
+#include "proto/start_trace.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+enum { DEVICE_STEP = 3 /* of gpu_log_fn */ };
+
 static void device_log(void *ctx, int level, const char *line)
 {
     struct worker_proto *w = ctx;
+    if (level == DEVICE_STEP) {
+        start_trace("%s", line);
+        return;
+    }
     if (level == LOG_LEVEL_ERROR)
         wire_copy(w->complaint, sizeof(w->complaint), line);
     log_line(level, "%s", line);
@@ -125,6 +132,7 @@ int worker_need_engine(struct worker_proto *w, struct pelton_failure *failure)
         rc = engine_open(w);
     if (rc < 0)
         return worker_refuse(w, rc, "the decoder cannot be set up", failure);
+    start_trace("the engine runs");
     device_send_current(w, 0);
     return PELTON_OK;
 }

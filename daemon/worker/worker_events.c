@@ -5,6 +5,7 @@
 #include "daemon/worker/worker_internal.h"
 
 #include "daemon/log.h"
+#include "proto/start_trace.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -124,6 +125,7 @@ static void on_frame_ready(void *ctx, const struct feed_frame *f)
         m.camera = &camera;
     }
     stream_send(ctx, WIRE_FRAME_READY, &m.base);
+    START_TRACE_FIRST("first frame is told");
     free(side);
 }
 
@@ -157,6 +159,7 @@ static void on_end(void *ctx, const struct pelton_failure *failure,
                    const struct pelton_stats *stats)
 {
     worker_send_end(ctx, failure, stats);
+    start_trace("a stream has ended");
     worker_stream_free(ctx);
 }
 

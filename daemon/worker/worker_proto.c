@@ -8,6 +8,7 @@
  * (everything is closed, then the process ends; an alarm sees to it).
  */
 #include "daemon/worker/worker_internal.h"
+#include "proto/start_trace.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -24,6 +25,7 @@ static void worker_end(struct worker_proto *w)
     if (w->ending)
         return;
     w->ending = true;
+    start_trace("shuts down");
     uv_close((uv_handle_t *)&w->totals, NULL);
     alarm(END_SECONDS); /* whatever a driver does meanwhile */
     worker_close_engine(w, on_engine_closed);
@@ -103,7 +105,9 @@ int worker_run(const struct settings *settings)
         w->totals.data = w;
         uv_run(&w->loop, UV_RUN_DEFAULT);
     }
+    start_trace("the engine is closed");
     gpu_close(w->gpu); /* everything on it was freed by the loop */
+    start_trace("the device is closed");
     uv_loop_close(&w->loop);
     free(w);
     return rc == 0 ? 0 : 1;

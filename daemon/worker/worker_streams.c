@@ -9,6 +9,7 @@
 #include "daemon/log.h"
 #include "daemon/worker/camera/v4l2.h"
 #include "daemon/worker/open_address.h"
+#include "proto/start_trace.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,6 +95,7 @@ void worker_open_stream(struct worker_proto *w, struct frame *f, const Pelton__O
         log_line(LOG_LEVEL_ERROR, "out of memory");
         abort(); /* the broker starts another one */
     }
+    START_TRACE_FIRST("first stream is asked for");
     ws->worker = w;
     ws->wid = f->h.object_id;
     ws->probe = f->h.type == WIRE_PROBE;

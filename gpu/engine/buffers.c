@@ -6,6 +6,9 @@
 
 #include <string.h>
 
+#define LOGGED_BYTES (16u << 20)
+#define LOGGED_NS    2000000
+
 uint32_t gpu_memory_type(const struct gpu *g, uint32_t bits, VkMemoryPropertyFlags required,
                          VkMemoryPropertyFlags wanted, VkMemoryPropertyFlags unwanted)
 {
@@ -47,6 +50,13 @@ VkSharingMode gpu_sharing(const struct gpu *g)
     return g->family_count > 1 ? VK_SHARING_MODE_CONCURRENT : VK_SHARING_MODE_EXCLUSIVE;
 }
 
+/* Those that matter for the time to the first frame. */
+static void log_memory(const struct gpu *g, int64_t begun_ns, const char *what, uint64_t bytes)
+{
+    if (bytes >= LOGGED_BYTES || gpu_clock_ns() - begun_ns >= LOGGED_NS)
+        gpu_log_step(g, begun_ns, "memory %s, %.1f MiB", what, (double)bytes / (1 << 20));
+}
+
 int gpu_memory_allocate(struct gpu *g, const VkMemoryRequirements *needs, enum gpu_memory kind,
                         VkDeviceMemory *out)
 {
@@ -57,7 +67,13 @@ int gpu_memory_allocate(struct gpu *g, const VkMemoryRequirements *needs, enum g
     VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
                                  .allocationSize = needs->size,
                                  .memoryTypeIndex = type};
+    static const char *const names[] = {[GPU_MEMORY_DEVICE] = "of the device",
+                                        [GPU_MEMORY_UPLOAD] = "to upload from",
+                                        [GPU_MEMORY_READBACK] = "to read back into",
+                                        [GPU_MEMORY_SHARED] = "shared"};
+    int64_t begun = gpu_clock_ns();
     VK(g, g->vk.vkAllocateMemory(g->device, &info, NULL, out));
+    log_memory(g, begun, names[kind], needs->size);
 error:
     return err;
 }
@@ -133,7 +149,9 @@ int gpu_buffer_import(struct gpu *g, void *memory, uint64_t size, VkBufferUsageF
                                      .pNext = &import,
                                      .allocationSize = size,
                                      .memoryTypeIndex = type};
+    int64_t begun = gpu_clock_ns();
     VK(g, g->vk.vkAllocateMemory(g->device, &allocate, NULL, &b.memory));
+    log_memory(g, begun, "of the host imported", size);
     VK(g, g->vk.vkBindBufferMemory(g->device, b.buffer, b.memory, 0));
     *out = b;
     return GPU_OK;

@@ -77,7 +77,9 @@ static int choose_device(struct gpu *g, const char *choice)
     VkPhysicalDevice *devices = NULL;
     struct gpu_device_info *infos = NULL;
     uint32_t count = 0;
+    int64_t begun = gpu_clock_ns();
     int err = gpu_probe_all(g, &devices, &infos, &count);
+    gpu_log_step(g, begun, "%u devices are found", count);
     if (err == GPU_ERR_NO_DEVICE)
         gpu_log(g, 0, "no Vulkan driver finds a device");
     if (err < 0)
@@ -124,8 +126,13 @@ int gpu_open(const struct gpu_params *params, struct gpu **out)
     g->timestamps = params->timestamps && probe.timestamp_bits;
     vkGetPhysicalDeviceMemoryProperties(g->physical, &g->memory);
     g->unified = is_unified(g);
+    int64_t begun = gpu_clock_ns();
     TRY(create_device(g, &probe));
+    gpu_log_step(g, begun, "device is made, with %u queues of %u families", g->queue_count,
+                 g->family_count);
+    begun = gpu_clock_ns();
     pipeline_cache_open(g, params->keep_pipelines);
+    gpu_log_step(g, begun, "cache of pipelines is read, %zu bytes", g->kept.saver.saved);
     if (params->debug)
         TRY(gpu_debug_open(g, params->debug_shaders));
     gpu_log(g, 2, "device %s (%s)%s", g->info.name, g->info.driver,

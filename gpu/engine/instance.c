@@ -182,11 +182,13 @@ static void open_messenger(struct gpu *g, const VkDebugUtilsMessengerCreateInfoE
 
 int gpu_instance_open(struct gpu *g, bool validation)
 {
+    int64_t begun = gpu_clock_ns();
     int err = load_vulkan();
     if (err < 0) {
         gpu_log(g, 0, "no Vulkan loader (libvulkan.so.1) of version 1.2 or later");
         return err;
     }
+    gpu_log_step(g, begun, "loader is opened");
     static const char *const layer = "VK_LAYER_KHRONOS_validation";
     static const char *const extensions[] = {VK_EXT_DEBUG_UTILS_EXTENSION_NAME,
                                              VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME};
@@ -220,8 +222,10 @@ int gpu_instance_open(struct gpu *g, bool validation)
         info.enabledExtensionCount = 2;
         info.ppEnabledExtensionNames = extensions;
     }
+    begun = gpu_clock_ns();
     VK(g, vkCreateInstance(&info, NULL, &g->instance.handle));
     load_instance(g->instance.handle);
+    gpu_log_step(g, begun, "instance is made");
     if (validation)
         open_messenger(g, &messenger);
     return GPU_OK;

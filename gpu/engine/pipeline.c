@@ -144,7 +144,9 @@ static void *pipelines_compile(void *ctx)
 {
     struct making *m = ctx;
     for (uint32_t i; (i = atomic_fetch_add(&m->next, 1)) < m->count;) {
+        int64_t begun = gpu_clock_ns();
         int err = create_pipeline(m->g, &m->missing[i]->want, &m->missing[i]->pipeline);
+        gpu_log_step(m->g, begun, "pipeline %s", m->missing[i]->want.name);
         if (err < 0) {
             gpu_log(m->g, 0, "no pipeline for the pass %s", m->missing[i]->want.name);
             atomic_store(&m->err, err);
@@ -194,8 +196,11 @@ int gpu_pipelines_make(struct gpu *g, const struct gpu_pipeline_want *wants, uin
         made = missing[m.count++] = p;
     }
     pthread_mutex_unlock(&g->kept.lock);
-    if (m.count && m.err == GPU_OK)
+    int64_t begun = gpu_clock_ns();
+    if (m.count && m.err == GPU_OK) {
         pipelines_compile_in_threads(&m);
+        gpu_log_step(g, begun, "%u of %u pipelines are made", m.count, n);
+    }
     /* another thread may have made the same: then there are two */
     pthread_mutex_lock(&g->kept.lock);
     for (uint32_t i = 0; i < m.count; i++) {

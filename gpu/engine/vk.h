@@ -8,7 +8,10 @@
 #define PELTON_GPU_VK_H
 
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <time.h>
 #include <volk.h>
 
 #include "gpu/engine/gpu.h"
@@ -109,6 +112,27 @@ struct gpu {
 /* instance.c. Thread: any. */
 void gpu_log(const struct gpu *g, int level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+static inline int64_t gpu_clock_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* A step that began then, by gpu_clock_ns, has ended: a line at level 3, with its time. */
+__attribute__((format(printf, 3, 4))) static inline void gpu_log_step(const struct gpu *g,
+                                                                      int64_t begun_ns,
+                                                                      const char *format, ...)
+{
+    double ms = 1e-6 * (double)(gpu_clock_ns() - begun_ns);
+    char line[256];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof(line), format, args);
+    va_end(args);
+    gpu_log(g, 3, "%s, %.1f ms", line, ms);
+}
+
 /* Log a failed call and return its enum gpu_error. VK_ERROR_DEVICE_LOST marks the device as lost;
  * every later call then returns GPU_ERR_LOST. */
 int gpu_vk_failed(struct gpu *g, VkResult result, const char *call, const char *file, int line);

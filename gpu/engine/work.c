@@ -233,6 +233,7 @@ int gpu_run_after(struct gpu *g, const struct gpu_point *after, uint32_t count,
     const struct gpu_work_params params = {.queues = {g->main}, .depth = 1};
     struct gpu_work *w = NULL;
     struct gpu_submission *s;
+    int64_t begun = gpu_clock_ns();
     int err = GPU_OK;
     TRY(gpu_work_create(g, &params, &w));
     TRY(gpu_work_begin(w, 0, &s));
@@ -242,6 +243,7 @@ int gpu_run_after(struct gpu *g, const struct gpu_point *after, uint32_t count,
     record(g, s->commands, ctx);
     TRY(gpu_work_submit(s));
     err = gpu_work_wait(w, UINT64_MAX);
+    gpu_log_step(g, begun, "work that is waited for");
 error:
     gpu_work_free(w);
     return err;

@@ -220,6 +220,7 @@ int recon_create(struct gpu *g, const struct recon_params *params, struct recon 
     struct recon *r = calloc(1, sizeof(*r));
     if (!r)
         return GPU_ERR_NOMEM;
+    int64_t begun = gpu_clock_ns();
     r->g = g;
     r->params = *params;
     r->flight_count = params->flight ? params->flight : 3;
@@ -245,6 +246,8 @@ int recon_create(struct gpu *g, const struct recon_params *params, struct recon 
     for (uint32_t i = 0; i < r->flight_count; i++)
         TRY(create_flight(r, &r->flights[i]));
     TRY(create_work(r));
+    gpu_log_step(g, begun, "frame store of %u slots, batches of %u pictures", params->slots,
+                 r->worst.pictures);
     *out = r;
     return GPU_OK;
 error:

@@ -13,6 +13,7 @@
 #include "daemon/worker/feed/pixels.h"
 #include "daemon/worker/source/camera_units.h"
 #include "daemon/worker/source/stream_internal.h"
+#include "proto/start_trace.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -237,6 +238,7 @@ static void run(struct stream *st)
         wait_for_room(st);
         int got = stream_stopped(st) ? 0 : source_read(&st->source, st->packet, &failure);
         if (got > 0) {
+            START_TRACE_FIRST("first access unit is read");
             pace(st, st->packet);
             feed(st);
             av_packet_unref(st->packet);
@@ -244,6 +246,7 @@ static void run(struct stream *st)
         }
         if (stream_stopped(st))
             return;
+        START_TRACE_FIRST("last access unit was read");
         flush(st);
         if (got < 0)
             stream_report_failure(st, failure.code, failure.cause, failure.hint);
@@ -285,6 +288,7 @@ static int stream_open(struct stream *st)
                                        &st->watcher, &failure)
                   : source_open(&st->source, s->uri, s->fd, s->name, &s->stop, &failure);
     st->source_opened = true;
+    START_TRACE_FIRST("first source is open");
     if (st->source.camera)
         st->sequence = s->resume_sequence; /* a camera does not begin again: the numbers go on */
     if (st->source.stream)

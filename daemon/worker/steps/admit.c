@@ -9,6 +9,7 @@
 #include "daemon/worker/schedule/knobs.h"
 #include "daemon/worker/schedule/queues.h"
 #include "daemon/worker/schedule/split.h"
+#include "proto/start_trace.h"
 
 #include <stdlib.h>
 
@@ -127,6 +128,7 @@ int picture_admit(struct session *s, struct h264_picture *pic)
         free(p);
         return PELTON_ERR_NOMEM;
     }
+    START_TRACE_FIRST("first picture waits for its coder");
     facts_of(s, p, &facts);
     pic->holder.slot = -1;
     pic->holder.user = p;

@@ -13,6 +13,7 @@
 #include "daemon/worker/steps/format.h"
 #include "daemon/worker/feed/pixels.h"
 #include "daemon/worker/steps/store.h"
+#include "proto/start_trace.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -194,6 +195,7 @@ static bool session_ensure_pool(struct engine *e, struct session *s)
         s->sub.pools->fits[view] = sps->serial;
         return false;
     }
+    START_TRACE_FIRST("first pool of frames is wanted");
     bool fields = out ? out->structure != REC_FRAME : s->params.fields && !sps->frame_mbs_only_flag;
     if (!blur_admit(&s->params, &format, fields, why))
         session_fail_by(s, PELTON_ERR_USAGE, why);
@@ -234,6 +236,7 @@ static void session_end_work(struct engine *e, struct session *s)
     b->due |= e->params.timestamps && b->measured < DEVICE_MEASUREMENTS;
     subscription_end(&s->sub);
     s->ended_ns = now_ns();
+    start_trace("the work of a stream has ended");
     engine_notify(e);
 }
 
@@ -241,6 +244,7 @@ static void session_end_work(struct engine *e, struct session *s)
 static void session_adopt_pool(struct session *s)
 {
     int err = subscription_pool_adopt(&s->sub);
+    START_TRACE_FIRST("first pool of frames is made");
     if (err)
         session_fail_by(s, err, "no memory for its frames");
     s->window.has_pool = s->sub.pools && s->sub.pools->memory;

@@ -13,6 +13,7 @@
 #include "daemon/worker/schedule/split.h"
 #include "daemon/worker/engine/session_internal.h"
 #include "daemon/worker/steps/admit.h"
+#include "proto/start_trace.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -139,6 +140,7 @@ static void slices_done(struct engine *e, struct picture *p, uint32_t count)
     bool intact = false;
     if (!coder_slices_done(p, count))
         return;
+    START_TRACE_FIRST("first picture is entropy-decoded");
     if (!p->window->abort) {
         intact = p->motion.by == BY_GPU && h264_picture_intact(p->pic, &p->motion.coeff_blocks);
         if (!h264_picture_conceal_source(p->pic, &source))

@@ -25,6 +25,7 @@
 #include "daemon/worker/engine/session_internal.h"
 #include "daemon/worker/steps/motion_gpu.h"
 #include "gpu/h264/gpu_entropy.h"
+#include "proto/start_trace.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -328,6 +329,7 @@ static bool entropy_gpu_open(struct entropy_gpu *g)
     struct gpu_entropy *gpu = NULL;
     uint64_t limit = e->params.entropy_memory;
     engine_unlock(e);
+    START_TRACE_FIRST("entropy decoding on the GPU is wanted");
     h264_entropy_tables(&tables);
     int err = gpu_entropy_create(e->gpu, &params, &gpu);
     if (!err)
@@ -336,6 +338,7 @@ static bool entropy_gpu_open(struct entropy_gpu *g)
     struct resident *resident = resident_create(e->gpu, limit);
     g->arrays = array_maker_start(&e->memory, resident);
     struct motion_gpu *motion = err ? NULL : motion_gpu_create(e, resident);
+    START_TRACE_FIRST("entropy decoding on the GPU is made");
     engine_lock(e);
     g->motion = motion;
     e->schedule.split.motion_mbs = motion_gpu_most(motion);

@@ -5,6 +5,8 @@
  */
 #include "daemon/worker/steps/store.h"
 
+#include "proto/start_trace.h"
+
 #include <stdlib.h>
 
 /* ---- submissions ---- */
@@ -144,6 +146,7 @@ int store_attach(struct session *s, const struct h264_sps *sps)
         uint32_t count = slots_for(&e->schedule, &wish);
         store_collect(e, false);
         engine_unlock(e);
+        START_TRACE_FIRST("first frame store is wanted");
         int err = store_create_any(e, &wish, count, &st);
         engine_lock(e);
         if (err)
@@ -151,6 +154,7 @@ int store_attach(struct session *s, const struct h264_sps *sps)
         slots = &st->slots;
         slots_add(&e->schedule, slots);
     }
+    START_TRACE_FIRST("first frame store is made");
     slots_attach(&s->window, slots, &wish);
     s->gpu_base = store_of(slots)->times;
     return 0;

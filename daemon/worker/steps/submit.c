@@ -7,6 +7,8 @@
  */
 #include "daemon/worker/steps/reconstruct.h"
 
+#include "proto/start_trace.h"
+
 /* ---- completion ---- */
 
 static int64_t gpu_ns(const struct recon_times *before, const struct recon_times *after)
@@ -22,6 +24,7 @@ static void submission_complete(struct engine *e, struct store *st, struct submi
 {
     const struct batch *b = &sub->batch;
     engine_unlock(e);
+    START_TRACE_FIRST("first batch is done");
     for (uint32_t i = 0; i < b->count; i++)
         if (b->entries[i].picture)
             h264_picture_done(b->entries[i].picture->pic);
@@ -174,6 +177,7 @@ bool store_submit(struct engine *e, struct store *st)
     if (err)
         sub->ticket = 0; /* counts as finished */
     store_append(st, sub);
+    START_TRACE_FIRST("first batch is submitted");
     if (err)
         engine_device_failed(e, err);
     return true;

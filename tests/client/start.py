@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The way to the first frame, as `-loglevel debug` tells it: client, broker and worker on one
+clock, in the order that they need each other.
+
+Exit codes: 0, 1.
+"""
+import argparse, os, pathlib, re, subprocess, sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import peltontest as t
+
+CLIP = str(t.ROOT / "packaging/demo.mp4")
+LINE = re.compile(r"^start +([0-9.]+) ms +(client|broker|worker) +(.*)$", re.M)
+# Each of them follows the one before, whichever process tells it.
+ORDER = ["client main", "client a private daemon is started", "broker main",
+         "client the daemon has answered", "worker first stream is asked for",
+         "worker first picture waits for its coder", "worker first batch is submitted",
+         "worker first batch is done", "worker first frame is told", "client first frame",
+         "client last frame", "client end"]
+STEPS = ["client options are read", "broker a worker is started", "worker main",
+         "worker instance is made", "worker device is made", "worker the engine runs",
+         "worker first source is open", "worker first frame store is made",
+         "worker first pool of frames is made", "worker [0-9]+ of [0-9]+ pipelines are made"]
+
+
+def decode(args):
+    """The lines of one new process: (milliseconds, process, text), by time."""
+    run = subprocess.run([args.bin + "/pelton", "decode", "--device", args.device, "-i", CLIP,
+                          "-loglevel", "debug", "-frames:v", "1", "-f", "null", "-"], text=True,
+                         capture_output=True, timeout=t.LIMIT_S)
+    if run.returncode:
+        sys.exit("decode failed: " + run.stderr)
+    return sorted((float(ms), role, text) for ms, role, text in LINE.findall(run.stderr))
+
+
+def place(lines, step):
+    """Where a step stands; -1: nowhere."""
+    return next((i for i, (_, role, text) in enumerate(lines)
+                 if re.match(step, role + " " + text)), -1)
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    t.add_arguments(p)
+    args = p.parse_args()
+    bad = []
+    for value in ("", "1"):
+        told = subprocess.run([args.bin + "/pelton", "version"], capture_output=True, text=True,
+                              env={**os.environ, "PELTON_TRACE_START": value}).stderr
+        if bool(LINE.search(told)) != bool(value):
+            bad.append("PELTON_TRACE_START=%s: %s" % (value, told))
+    lines = decode(args)
+    bad += ["no line: " + step for step in ORDER + STEPS if place(lines, step) < 0]
+    places = [place(lines, step) for step in ORDER]
+    bad += ["%s comes before %s" % (b, a)
+            for a, b, i, k in zip(ORDER, ORDER[1:], places, places[1:]) if 0 <= k < i]
+    print("\n".join(bad) or "%d lines" % len(lines))
+    if bad:
+        print("\n".join("%8.1f %s %s" % line for line in lines))
+    return 1 if bad else 0
+
+
+sys.exit(main())
