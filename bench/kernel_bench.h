@@ -9,6 +9,7 @@
 #include "bench/kernels_internal.h"
 
 #define KERNEL_MAX_SETS 64
+#define KERNEL_QUERIES  (2 * KERNEL_MAX_SETS + 2)
 
 struct kernel_push {
     uint32_t width, height, items, groups;
@@ -62,9 +63,21 @@ void kernel_case_output(struct kernel_bench *b, VkBuffer output);
 int kernel_download(struct kernel_bench *b, VkBuffer from, uint64_t at, uint64_t size,
                     const uint8_t **memory);
 
-/* kernel_run.c: of n values, which it sorts, 0 of none; the monotonic clock */
+/* kernel_record.c: commands of the variant at hand. A barrier for all that was written. */
+void kernel_all_done(struct gpu *g, VkCommandBuffer commands);
+/* Workgroups of a pass */
+void kernel_groups(const struct kernel_bench *b, uint32_t pass, uint32_t xyz[3]);
+/* For gpu_run, ctx is the bench: the first set; all sets with a timestamp before and after each,
+ * and then all of them as a batch. */
+void kernel_record_once(struct gpu *g, VkCommandBuffer commands, void *ctx);
+void kernel_record_round(struct gpu *g, VkCommandBuffer commands, void *ctx);
+
+/* kernel_time.c: of n values, which it sorts, 0 of none; the monotonic clock */
 double kernel_median(double *values, uint32_t n);
 double kernel_seconds(void);
+/* Rounds of the variant at hand: all of *out but bytes, runs and error. map: the output is mapped
+ * there, and the CPU's time to read it is taken too. */
+int kernel_time_rounds(struct kernel_bench *b, const uint8_t *map, struct kernel_result *out);
 
 /* kernel_clock.c: a GPU lowers its clocks while the host does other things, and all times become
  * longer with them. A pulse, which takes the same number of cycles each time, tells by how much:

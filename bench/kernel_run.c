@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * One variant of one case: run or time, then compare.
- *
- * Two times are taken. "Alone": one run after the other with barriers between them, the median.
- * "Batch": every pass for all sets of buffers, then a barrier: as a decoder works that has many
- * pictures at hand. The sets are more than the caches of a GPU hold.
  */
 #include "bench/kernel_bench.h"
 
@@ -13,13 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #ifndef F_SEAL_FUTURE_WRITE
 #define F_SEAL_FUTURE_WRITE 0x0010
 #endif
-#define QUERIES (2 * KERNEL_MAX_SETS + 2)
 
 static int create_sampler(struct gpu *g, VkFilter filter, VkSamplerAddressMode beyond,
                           VkSampler *out)
@@ -49,7 +43,7 @@ int kernel_bench_create(struct gpu *g, uint64_t seed, uint32_t rounds, struct ke
     b->rounds = g->main->tick_mask ? rounds : 0;
     VkQueryPoolCreateInfo queries = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
                                      .queryType = VK_QUERY_TYPE_TIMESTAMP,
-                                     .queryCount = QUERIES};
+                                     .queryCount = KERNEL_QUERIES};
     TRY(create_sampler(g, VK_FILTER_NEAREST, VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE, &b->nearest));
     TRY(create_sampler(g, VK_FILTER_LINEAR, VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER, &b->linear));
     VK(g, g->vk.vkCreateQueryPool(g->device, &queries, NULL, &b->queries));
@@ -72,123 +66,6 @@ void kernel_bench_free(struct kernel_bench *b)
     b->g->vk.vkDestroySampler(b->g->device, b->linear, NULL);
     gpu_buffer_free(b->g, &b->staging);
     free(b);
-}
-
-/* ---- recording ---- */
-
-static void all_done(struct gpu *g, VkCommandBuffer commands)
-{
-    const VkPipelineStageFlags stages =
-        VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
-    VkMemoryBarrier barrier = {
-        .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
-        .srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT,
-        .dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT |
-                         VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT};
-    g->vk.vkCmdPipelineBarrier(commands, stages, stages, 0, 1, &barrier, 0, NULL, 0, NULL);
-}
-
-static void stamp(struct kernel_bench *b, VkCommandBuffer commands, uint32_t query)
-{
-    b->g->vk.vkCmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, b->queries, query);
-}
-
-static bool clears(const struct kernel_bench *b)
-{
-    return b->variant->clear || b->variant->clear_scratch;
-}
-
-static void clear(struct kernel_bench *b, VkCommandBuffer commands, uint32_t set)
-{
-    const uint32_t out = BENCH_BIND_OUTPUT, scratch = BENCH_BIND_SCRATCH;
-    if (b->variant->clear)
-        b->g->vk.vkCmdFillBuffer(commands, b->output, set * b->stride[out], b->data.size[out], 0);
-    if (b->variant->clear_scratch && b->data.size[scratch])
-        b->g->vk.vkCmdFillBuffer(commands, b->buffers[scratch].buffer, set * b->stride[scratch],
-                                 b->data.size[scratch], 0);
-}
-
-static void groups_of(const struct kernel_bench *b, uint32_t pass, uint32_t xyz[3])
-{
-    xyz[0] = xyz[1] = xyz[2] = 1;
-    b->family->groups(&b->c, b->variant, &b->variant->passes[pass], &b->data, xyz);
-}
-
-/* The nearest half, of values from 2^-14 to 65504 and what is less as 0. */
-static uint32_t half_of(float value)
-{
-    uint32_t bits;
-    memcpy(&bits, &value, 4);
-    return bits < 113u << 23 ? 0 : (bits - (112u << 23) + 0xfff + (bits >> 13 & 1)) >> 13;
-}
-
-static void dispatch(struct kernel_bench *b, VkCommandBuffer commands, uint32_t pass, uint32_t set)
-{
-    struct gpu *g = b->g;
-    uint32_t first[3], xyz[3];
-    groups_of(b, 0, first);
-    groups_of(b, pass, xyz);
-    if (!xyz[0] || !xyz[1] || !xyz[2])
-        return;
-    struct kernel_push push = {b->c.width,
-                               b->c.height,
-                               b->family->items ? b->family->items(&b->c) : 0,
-                               first[0] * first[1] * first[2],
-                               {0},
-                               {0}};
-    if (b->family->push)
-        b->family->push(&b->c, &b->data, push.weights);
-    for (int i = 0; i < BENCH_WEIGHTS; i++)
-        push.halves[i] = half_of(push.weights[i]) * 0x10001u;
-    g->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, b->pipelines[pass]);
-    g->vk.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, b->layout->pipeline, 0,
-                                  1, &b->descriptors[set], 0, NULL);
-    g->vk.vkCmdPushConstants(commands, b->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                             sizeof(push), &push);
-    g->vk.vkCmdDispatch(commands, xyz[0], xyz[1], xyz[2]);
-}
-
-/* All passes for sets [first, end). */
-static void run_sets(struct kernel_bench *b, VkCommandBuffer commands, uint32_t first, uint32_t end)
-{
-    const struct kernel_variant *v = b->variant;
-    for (uint32_t s = first; s < end && clears(b); s++)
-        clear(b, commands, s);
-    if (clears(b))
-        all_done(b->g, commands);
-    for (uint32_t s = first; s < end && v->copy; s++) {
-        VkBufferCopy region = {s * b->stride[BENCH_BIND_INPUT], s * b->stride[BENCH_BIND_OUTPUT],
-                               b->data.size[BENCH_BIND_OUTPUT]};
-        b->g->vk.vkCmdCopyBuffer(commands, b->buffers[BENCH_BIND_INPUT].buffer, b->output, 1,
-                                 &region);
-    }
-    for (uint32_t p = 0; p < v->pass_count; p++) {
-        for (uint32_t s = first; s < end; s++)
-            dispatch(b, commands, p, s);
-        if (p + 1 < v->pass_count && !v->independent)
-            all_done(b->g, commands);
-    }
-    all_done(b->g, commands);
-}
-
-static void record_once(struct gpu *g, VkCommandBuffer commands, void *ctx)
-{
-    run_sets(ctx, commands, 0, 1);
-}
-
-static void record_round(struct gpu *g, VkCommandBuffer commands, void *ctx)
-{
-    struct kernel_bench *b = ctx;
-    g->vk.vkCmdResetQueryPool(commands, b->queries, 0, QUERIES);
-    for (uint32_t s = 0; s < b->sets; s++) {
-        stamp(b, commands, 2 * s);
-        run_sets(b, commands, s, s + 1);
-        stamp(b, commands, 2 * s + 1);
-    }
-    all_done(g, commands);
-    stamp(b, commands, 2 * b->sets);
-    run_sets(b, commands, 0, b->sets);
-    stamp(b, commands, 2 * b->sets + 1);
 }
 
 /* ---- the variant ---- */
@@ -226,7 +103,7 @@ static bool dispatchable(const struct kernel_bench *b)
 {
     for (uint32_t p = 0; p < b->variant->pass_count; p++) {
         uint32_t xyz[3];
-        groups_of(b, p, xyz);
+        kernel_groups(b, p, xyz);
         for (int k = 0; k < 3; k++)
             if (xyz[k] > b->g->limits.maxComputeWorkGroupCount[k])
                 return false;
@@ -243,7 +120,7 @@ static void record_save(struct gpu *g, VkCommandBuffer commands, void *ctx)
 {
     const struct saving *s = ctx;
     kernel_image_save(s->b, commands, s->b->variant->image_output - 1, s->set);
-    all_done(g, commands);
+    kernel_all_done(g, commands);
 }
 
 /* Compare the outputs of a set with the reference. map: the output is mapped there. */
@@ -268,89 +145,6 @@ static int check(struct kernel_bench *b, uint32_t set, const uint8_t *map,
     return GPU_ERR_INVALID;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-double kernel_median(double *values, uint32_t n)
-{
-    if (!n)
-        return 0;
-    qsort(values, n, sizeof(*values), by_value);
-    return values[n / 2];
-}
-
-double kernel_seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/* How long a CPU takes to read one result out of memory that the device has written. */
-static double read_by_host(const struct kernel_bench *b, const uint8_t *map, uint8_t *to)
-{
-    double start = kernel_seconds();
-    memcpy(to, map, b->data.size[BENCH_BIND_OUTPUT]);
-    return kernel_seconds() - start;
-}
-
-static int one_round(void *ctx, double *seconds)
-{
-    struct kernel_bench *b = ctx;
-    *seconds = 0; /* time_rounds reads more of them */
-    return gpu_run(b->g, record_round, b);
-}
-
-static int time_rounds(struct kernel_bench *b, const uint8_t *map, struct kernel_result *out)
-{
-    struct gpu *g = b->g;
-    int err = GPU_OK;
-    uint64_t ticks[QUERIES];
-    uint32_t alone = 0;
-    struct kernel_watch watch;
-    double *samples = malloc((size_t)b->rounds * (b->sets + 2) * sizeof(*samples)), *batches,
-           *hosts;
-    uint8_t *to = malloc(b->data.size[BENCH_BIND_OUTPUT]);
-    if (!samples || !to) {
-        free(samples);
-        free(to);
-        return GPU_ERR_NOMEM;
-    }
-    batches = samples + (size_t)b->rounds * b->sets;
-    hosts = batches + b->rounds;
-    TRY(kernel_watch_begin(b, one_round, b, &watch));
-    for (uint32_t r = 0; r < b->rounds;) {
-        bool counts;
-        TRY(gpu_run(g, record_round, b));
-        VK(g, g->vk.vkGetQueryPoolResults(g->device, b->queries, 0, 2 * b->sets + 2, sizeof(ticks),
-                                          ticks, sizeof(*ticks),
-                                          VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT));
-        hosts[r] = map ? read_by_host(b, map, to) : 0;
-        TRY(kernel_watch_round(b, &watch, &counts));
-        if (!counts)
-            continue;
-        double unit = g->limits.timestampPeriod * 1e-9;
-        for (uint32_t s = 0; s < b->sets; s++)
-            samples[alone++] =
-                (double)((ticks[2 * s + 1] - ticks[2 * s]) & g->main->tick_mask) * unit;
-        batches[r++] =
-            (double)((ticks[2 * b->sets + 1] - ticks[2 * b->sets]) & g->main->tick_mask) * unit /
-            b->sets;
-    }
-    out->alone = kernel_median(samples, alone);
-    out->batch = kernel_median(batches, b->rounds);
-    out->spread = out->batch > 0 ? (batches[b->rounds - 1] - batches[0]) / out->batch : 0;
-    out->host = kernel_median(hosts, b->rounds);
-    out->clock = watch.least;
-error:
-    free(samples);
-    free(to);
-    return err;
-}
-
 static int run_checked(struct kernel_bench *b, const uint8_t *map, struct kernel_result *out,
                        char why[KERNEL_WHY])
 {
@@ -358,9 +152,9 @@ static int run_checked(struct kernel_bench *b, const uint8_t *map, struct kernel
     struct kernel_result r = {.bytes = b->family->traffic(&b->c), .runs = b->sets};
     TRY(make_pipelines(b));
     if (b->rounds)
-        TRY(time_rounds(b, map, &r));
+        TRY(kernel_time_rounds(b, map, &r));
     else
-        TRY(gpu_run(b->g, record_once, b));
+        TRY(gpu_run(b->g, kernel_record_once, b));
     err = check(b, b->rounds ? b->sets - 1 : 0, map, &r, why);
     if (err == GPU_OK || err == GPU_ERR_INVALID)
         *out = r;
