@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The macroblock checks of records_validate.c and their twins in motion_check.comp. Each case is a
+ * The macroblock checks of records_validate*.c and their twins in motion_check.comp. Each case is a
  * good picture with one change. The CPU must refuse it for the reason given, and the GPU must
- * refuse it too. Every reason in records_validate.c that concerns a macroblock needs a case, or a
+ * refuse it too. Every reason in records_validate*.c that concerns a macroblock needs a case, or a
  * line that says why pictures for the GPU cannot have it.
  */
 #include "tests/gpu/gpuworld.h"
@@ -282,12 +282,11 @@ static bool is_known(const char *reason)
     return false;
 }
 
-/* Reads the reasons out of the source, so that a new check without a case fails here. */
-static void every_check_has_a_case(void **state)
+/* Counts the reasons of a source file, and prints those without a case. */
+static void reasons_of(const char *path, unsigned *found, unsigned *missing)
 {
-    FILE *file = fopen(PELTON_RECORDS_VALIDATE, "re");
+    FILE *file = fopen(path, "re");
     char line[512];
-    unsigned found = 0, missing = 0;
     assert_non_null(file);
     while (fgets(line, sizeof(line), file)) {
         char *text = strstr(line, "\"macroblock: ");
@@ -296,13 +295,21 @@ static void every_check_has_a_case(void **state)
         if (!end)
             continue;
         *end = 0;
-        found++;
+        ++*found;
         if (!is_known(text + 1)) {
             printf("no case for \"%s\"\n", text + 1);
-            missing++;
+            ++*missing;
         }
     }
     fclose(file);
+}
+
+/* Reads the reasons out of the sources, so that a new check without a case fails here. */
+static void every_check_has_a_case(void **state)
+{
+    unsigned found = 0, missing = 0;
+    reasons_of(PELTON_RECORDS_CHECKS ".c", &found, &missing);
+    reasons_of(PELTON_RECORDS_CHECKS "_intra.c", &found, &missing);
     printf("%u checks of macroblocks, %zu cases\n", found, CASE_COUNT);
     assert_true(found > 30);
     assert_int_equal(missing, 0);
