@@ -202,7 +202,8 @@ static const struct option_row *value_follows(const struct typed_line *line, con
     if (word[0] != '-' || !word[1] || strchr(word, '='))
         return NULL;
     const char *name = word + 1 + (word[1] == '-');
-    row = option_find(name, strlen(name), line->command->bit, &elsewhere);
+    struct option_syntax syntax = command_syntax(line->command);
+    row = option_find(&syntax, name, strlen(name), &elsewhere);
     return row && row->arg ? row : NULL;
 }
 
@@ -299,7 +300,8 @@ static void complete_line(const struct typed_line *line)
         char prefix[64];
         const char *name = word + 1 + (word[1] == '-');
         snprintf(prefix, sizeof(prefix), "%.*s=", (int)(equals - word), word);
-        row = option_find(name, (size_t)(equals - name), line->command->bit, &elsewhere);
+        struct option_syntax syntax = command_syntax(line->command);
+        row = option_find(&syntax, name, (size_t)(equals - name), &elsewhere);
         if (row && row->arg)
             print_values(row, prefix);
     } else if (word[0] == '-') {

@@ -4,63 +4,15 @@
  * option's page tells all. Options that many commands share have pages of their own.
  */
 #include "client/option_table.h"
+#include "proto/option_help.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { WIDTH = 80, INDENT = 27 };
-
-/* Prints words from column `at` on, in lines of at most WIDTH. Further lines are indented. */
-static void print_wrapped(const char *text, int indent, int at)
-{
-    while (*text) {
-        int n = (int)strcspn(text, " \n");
-        if (at > indent && at + 1 + n > WIDTH) {
-            printf("\n%*s", indent, "");
-            at = indent;
-        } else if (at > indent) {
-            putchar(' ');
-            at++;
-        }
-        printf("%.*s", n, text);
-        at += n;
-        text += n;
-        if (*text == '\n') {
-            printf("\n\n%*s", indent, "");
-            at = indent;
-        }
-        text += *text != 0;
-    }
-    putchar('\n');
-}
-
-/* The length of the first sentence. */
-static int first_sentence(const char *text)
-{
-    const char *end = strstr(text, ". ");
-    return end ? (int)(end - text) + 1 : (int)strlen(text);
-}
-
-static void print_option(const struct option_row *row, bool whole)
-{
-    char name[48], left[96], text[1024];
-    option_spelling(row, name, sizeof(name));
-    snprintf(left, sizeof(left), "  %s%s%s", name, row->arg ? " " : "", row->arg ? row->arg : "");
-    printf("%-*s", INDENT, left);
-    if (strlen(left) >= INDENT)
-        printf("\n%*s", INDENT, "");
-    snprintf(text, sizeof(text), "%.*s%s%s%s",
-             whole ? (int)strlen(row->help) : first_sentence(row->help), row->help,
-             row->fallback ? " [" : "", row->fallback ? row->fallback : "",
-             row->fallback ? "]" : "");
-    print_wrapped(text, INDENT, INDENT);
-}
-
 static void print_options(unsigned command, enum option_group group, bool whole)
 {
-    for (unsigned i = 0; i < n_option_rows; i++)
-        if ((option_rows[i].commands & command) && option_group(&option_rows[i]) == group)
-            print_option(&option_rows[i], whole);
+    for (const struct option_row *row = NULL; (row = option_row_next(command, group, row));)
+        help_row(row, whole);
 }
 
 static void print_examples(const struct command *c)
@@ -80,19 +32,17 @@ static void print_names(unsigned command, enum option_group group, const char *t
                         const char *topic)
 {
     char text[512] = "", name[48];
-    for (unsigned i = 0; i < n_option_rows; i++) {
-        if ((option_rows[i].commands & command) && option_group(&option_rows[i]) == group) {
-            size_t n = strlen(text);
-            snprintf(text + n, sizeof(text) - n, "%s %s", n ? "," : "",
-                     option_spelling(&option_rows[i], name, sizeof(name)));
-        }
+    for (const struct option_row *row = NULL; (row = option_row_next(command, group, row));) {
+        size_t n = strlen(text);
+        snprintf(text + n, sizeof(text) - n, "%s %s", n ? "," : "",
+                 option_spelling(row, name, sizeof(name)));
     }
     if (!text[0])
         return;
     size_t n = strlen(text);
     snprintf(text + n, sizeof(text) - n, " (pelton help %s)", topic);
     printf("%s:", title);
-    print_wrapped(text + 1, 2, (int)strlen(title) + 1);
+    help_wrapped(text + 1, 2, (int)strlen(title) + 1);
 }
 
 static void help_command(const struct command *c)
@@ -101,9 +51,9 @@ static void help_command(const struct command *c)
     printf("%c%s.\n", c->summary[0] - 'a' + 'A', c->summary + 1);
     if (c->text[0]) {
         putchar('\n');
-        print_wrapped(c->text, 0, 0);
+        help_wrapped(c->text, 0, 0);
     }
-    if (option_group_used(c->bit, GROUP_OWN)) {
+    if (option_row_next(c->bit, GROUP_OWN, NULL)) {
         puts("\nOptions (one dash or two, _ or - inside a name):");
         print_options(c->bit, GROUP_OWN, false);
         printf("pelton help %s OPTION tells more.\n", c->name);
@@ -119,10 +69,11 @@ static int help_option(const struct command *c, const char *word, struct failure
 {
     const struct option_row *elsewhere, *row = NULL;
     const char *name = word + strspn(word, "-");
-    row = option_find(name, strlen(name), c->bit, &elsewhere);
+    struct option_syntax syntax = command_syntax(c);
+    row = option_find(&syntax, name, strlen(name), &elsewhere);
     if (!row)
-        return option_refuse(word, strlen(name), elsewhere, c, f);
-    print_option(row, true);
+        return command_refuse_option(c, word, strlen(name), elsewhere, f);
+    help_row(row, true);
     return 0;
 }
 

@@ -23,15 +23,17 @@ int daemon_log_open(void)
     return open("/dev/null", O_WRONLY | O_CLOEXEC);
 }
 
-/* The last line, without the name of the program. Returns "" where there is none. */
-static const char *last_line(char *text)
+/* Cuts the last line off a text. */
+static char *last_line(char *text)
 {
     size_t n = strlen(text);
     while (n > 0 && text[n - 1] == '\n')
         text[--n] = 0;
     char *newline = strrchr(text, '\n');
-    const char *line = newline ? newline + 1 : text;
-    return strncmp(line, "peltond: ", 9) == 0 ? line + 9 : line;
+    if (!newline)
+        return text;
+    *newline = 0;
+    return newline + 1;
 }
 
 int daemon_log_cause(int fd, struct failure *f)
@@ -39,11 +41,15 @@ int daemon_log_cause(int fd, struct failure *f)
     static char text[LOG_SIZE + 1];
     ssize_t n = fd < 0 ? -1 : pread(fd, text, LOG_SIZE, 0);
     text[n > 0 ? n : 0] = 0;
-    const char *line = last_line(text);
+    char *line = last_line(text), *hint = strncmp(line, "hint: ", 6) == 0 ? line + 6 : NULL;
+    if (hint && line > text)
+        line = last_line(text);
+    if (strncmp(line, "peltond: ", 9) == 0)
+        line += 9;
     if (!line[0])
         return 0;
-    if (strncmp(line, "-c ", 3) == 0)
-        return fail_with(f, X_USAGE, "peltond --help lists the settings", "%s", line);
+    if (hint)
+        return fail_with(f, X_USAGE, hint, "%s", line);
     return fail_with(f, X_NO_DAEMON, "-loglevel verbose shows the daemon's whole log",
                      "the private daemon ended at once: %s", line);
 }

@@ -57,9 +57,8 @@ static void roff_command(const struct command *c)
     printf("\n.PP\n");
     roff(c->text[0] ? c->text : c->summary);
     putchar('\n');
-    for (unsigned i = 0; i < n_option_rows; i++)
-        if ((option_rows[i].commands & c->bit) && option_group(&option_rows[i]) == GROUP_OWN)
-            roff_option(&option_rows[i]);
+    for (const struct option_row *row = NULL; (row = option_row_next(c->bit, GROUP_OWN, row));)
+        roff_option(row);
     if (c->examples[0]) {
         printf(".PP\nExamples:\n.nf\n");
         for (const char *p = c->examples; *p; p++)
@@ -75,9 +74,8 @@ static void roff_command(const struct command *c)
 static void roff_group(const char *title, enum option_group group)
 {
     printf(".SH %s\n", title);
-    for (unsigned i = 0; i < n_option_rows; i++)
-        if (option_group(&option_rows[i]) == group)
-            roff_option(&option_rows[i]);
+    for (const struct option_row *row = NULL; (row = option_row_next(CMD_ALL, group, row));)
+        roff_option(row);
 }
 
 void manual_print(void)

@@ -5,7 +5,7 @@
  */
 #include "client/ffmpeg_options.h"
 #include "client/input_name.h"
-#include "client/option_values.h"
+#include "client/option_table.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -25,6 +25,17 @@ static int parse_output(const char *word, struct client_options *o, struct failu
     return 0;
 }
 
+static int usage_refuse(const struct option_fault *fault, struct failure *f)
+{
+    return fail_with(f, X_USAGE, fault->hint, "%s", fault->cause);
+}
+
+static int add_input(const char *word, struct client_options *o, struct failure *f)
+{
+    struct option_fault fault;
+    return options_add_input(o, word, &fault) < 0 ? usage_refuse(&fault, f) : 0;
+}
+
 /* Handles a word without a dash. */
 static int parse_positional(const char *word, struct client_options *o, struct failure *f)
 {
@@ -33,17 +44,17 @@ static int parse_positional(const char *word, struct client_options *o, struct f
         return parse_output(word, o, f);
     case CMD_PIPE:
     case CMD_SNAPSHOT:
-        return o->n_inputs > 0 ? parse_output(word, o, f) : options_add_input(o, word, f);
+        return o->n_inputs > 0 ? parse_output(word, o, f) : add_input(word, o, f);
     case CMD_PROBE:
     case CMD_BENCH:
     case CMD_INFO:
     case CMD_VIEW:
     case CMD_GET:
     case CMD_SET:
-        return options_add_input(o, word, f);
+        return add_input(word, o, f);
     case CMD_CALIB:
         if (o->topic)
-            return options_add_input(o, word, f);
+            return add_input(word, o, f);
         o->topic = word;
         return 0;
     case CMD_HELP:
@@ -79,39 +90,19 @@ static int parse_foreign(const struct ffmpeg_option *option, const char *word, c
                      option->arg ? " " : "", option->arg ? value : "");
 }
 
-/* The argument of an option: after =, else the next word. NULL: there is none. */
-static const char *next_value(const char *after_equals, int argc, char **argv, int *i)
+static int parse_option(const struct option_syntax *s, struct option_reader *r,
+                        const struct option_word *w, struct client_options *o, struct failure *f)
 {
-    if (after_equals)
-        return after_equals;
-    return *i + 1 < argc ? argv[++*i] : NULL;
-}
-
-/* Handles the option at argv[*i]. *i ends at its last word. */
-static int parse_option(int argc, char **argv, int *i, struct client_options *o, struct failure *f)
-{
-    const char *word = argv[*i], *name = word + 1 + (word[1] == '-');
-    size_t length = strcspn(name, "=");
-    const char *value = name[length] == '=' ? name + length + 1 : NULL;
-    const struct option_row *elsewhere,
-        *row = option_find(name, length, o->command->bit, &elsewhere);
-    const struct ffmpeg_option *foreign = row ? NULL : ffmpeg_option_find(name, length);
-    char hint[80];
-    if (foreign) {
-        const char *argument = foreign->arg ? next_value(value, argc, argv, i) : NULL;
-        return parse_foreign(foreign, word, argument, f);
-    }
-    if (!row)
-        return option_refuse(word, length, elsewhere, o->command, f);
-    snprintf(hint, sizeof(hint), "see: pelton help %s", o->command->name);
-    if (!row->arg && value)
-        return fail_with(f, X_USAGE, hint, "%s: takes no argument", word);
-    if (row->arg) {
-        value = next_value(value, argc, argv, i);
-        if (!value)
-            return fail_with(f, X_USAGE, hint, "%s: %s is missing", word, row->arg);
-    }
-    return option_apply(row, value, o, f);
+    const struct ffmpeg_option *foreign = w->row ? NULL : ffmpeg_option_find(w->name, w->length);
+    const char *value = NULL;
+    struct option_fault fault;
+    if (foreign)
+        return parse_foreign(foreign, w->word, foreign->arg ? option_value(r, w) : NULL, f);
+    if (!w->row)
+        return command_refuse_option(o->command, w->word, w->length, w->elsewhere, f);
+    if (option_complete(s, r, w, &value, &fault) < 0 || option_store(w->row, value, o, &fault) < 0)
+        return usage_refuse(&fault, f);
+    return 0;
 }
 
 /* A file or an address in the command's place is probed. */
@@ -167,21 +158,21 @@ int options_parse(int argc, char **argv, struct client_options *o, struct failur
         .bench = {.streams = 1, .loops = 1},
         .kernels = {.rounds = 7},
     };
-    int first, rc = choose_command(argc, argv, &first, o, f);
-    bool words_only = false;
-    if (rc == 0 && o->command->bit == CMD_COMPLETION && argc > first &&
-        !strcmp(argv[first], "words")) { /* of another command line: they are not ours */
-        o->topic = argv[first];
-        o->words = (const char *const *)argv + first + 1;
-        o->n_words = argc - first - 1;
+    struct option_reader r = {.argc = argc, .argv = argv};
+    struct option_word w;
+    int rc = choose_command(argc, argv, &r.at, o, f);
+    if (rc != 0)
+        return rc;
+    if (o->command->bit == CMD_COMPLETION && argc > r.at &&
+        !strcmp(argv[r.at], "words")) { /* of another command line: they are not ours */
+        o->topic = argv[r.at];
+        o->words = (const char *const *)argv + r.at + 1;
+        o->n_words = argc - r.at - 1;
         return 0;
     }
-    for (int i = first; rc == 0 && i < argc; i++)
-        if (!words_only && strcmp(argv[i], "--") == 0)
-            words_only = true;
-        else if (!words_only && argv[i][0] == '-' && argv[i][1] && !names_option(o))
-            rc = parse_option(argc, argv, &i, o, f);
-        else
-            rc = parse_positional(argv[i], o, f);
+    struct option_syntax syntax = command_syntax(o->command);
+    while (rc == 0 && option_next(&syntax, &r, &w))
+        rc = w.name && !names_option(o) ? parse_option(&syntax, &r, &w, o, f)
+                                        : parse_positional(w.word, o, f);
     return rc;
 }

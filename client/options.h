@@ -8,6 +8,7 @@
 #include "bench/kernel_command.h"
 #include "client/exit_code.h"
 #include "client/ui.h"
+#include "proto/option_line.h"
 #include "proto/pelton.h"
 
 #include <stdbool.h>
@@ -93,7 +94,7 @@ struct client_options {
 
 /* Fills *o from argv. Returns 0, or an exit code with the failure. Strings stay argv's. */
 int options_parse(int argc, char **argv, struct client_options *o, struct failure *f);
-/* Adds an input, as far as the command takes one more. */
-int options_add_input(struct client_options *o, const char *name, struct failure *f);
+/* Adds an input, as far as the command takes one more. 0, or -1 with the fault. */
+int options_add_input(struct client_options *o, const char *name, struct option_fault *fault);
 
 #endif

@@ -19,25 +19,6 @@ void log_init(const char *role, int level)
     log_threshold = level;
 }
 
-bool log_level_parse(const char *name, int *out)
-{
-    static const struct {
-        const char *name;
-        int level;
-    } names[] = {{"quiet", LOG_LEVEL_QUIET},     {"panic", LOG_LEVEL_ERROR},
-                 {"fatal", LOG_LEVEL_ERROR},     {"error", LOG_LEVEL_ERROR},
-                 {"warning", LOG_LEVEL_WARNING}, {"notice", LOG_LEVEL_NOTICE},
-                 {"info", LOG_LEVEL_INFO},       {"verbose", LOG_LEVEL_DEBUG},
-                 {"debug", LOG_LEVEL_DEBUG},     {"trace", LOG_LEVEL_DEBUG}};
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-        if (strcmp(names[i].name, name) == 0) {
-            *out = names[i].level;
-            return true;
-        }
-    }
-    return false;
-}
-
 void log_line(int level, const char *format, ...)
 {
     static const char *const journal[] = {"<3>", "<4>", "<5>", "<6>", "<7>"};

@@ -7,8 +7,6 @@
 #ifndef PELTON_LOG_H
 #define PELTON_LOG_H
 
-#include <stdbool.h>
-
 enum log_level {
     LOG_LEVEL_QUIET = -1,
     LOG_LEVEL_ERROR,
@@ -19,8 +17,6 @@ enum log_level {
 };
 
 void log_init(const char *role, int level); /* role: static string in front of each line */
-/* FFmpeg's names; "quiet" is LOG_LEVEL_QUIET. False: unknown. */
-bool log_level_parse(const char *name, int *out);
 void log_line(int level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -32,15 +32,15 @@ static void open_standard_files(void)
 int main(int argc, char **argv)
 {
     struct settings settings;
-    char error[256];
+    struct option_fault fault;
     open_standard_files();
     start_trace_init(argc > 1 && !strcmp(argv[1], "--worker-fd") ? "worker" : "broker");
-    if (settings_parse(argc, argv, &settings, error) < 0) {
-        fprintf(stderr, "peltond: %s\n", error);
+    if (settings_parse(argc, argv, &settings, &fault) < 0) {
+        fprintf(stderr, "peltond: %s\nhint: %s\n", fault.cause, fault.hint);
         return EXIT_USAGE;
     }
     if (settings.process.help) {
-        settings_usage(stdout);
+        settings_usage();
         return 0;
     }
     if (settings.process.version) {

@@ -10,10 +10,9 @@
 #include "daemon/log.h"
 #include "daemon/settings_environment.h"
 #include "daemon/settings_keys.h"
-#include "proto/near_name.h"
+#include "proto/option_help.h"
+#include "proto/option_text.h"
 
-#include <errno.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,48 +28,6 @@ static void settings_init(struct settings *s)
     s->listen.mode = 0660;
     settings_keys_preset(s);
 }
-
-static int parse_fd(const char *text, int *out, char error[256])
-{
-    char *end;
-    errno = 0;
-    long value = strtol(text, &end, 10);
-    if (errno || end == text || *end || value < 0 || value > 1 << 22) {
-        snprintf(error, 256, "%.100s: expected a number", text);
-        return -1;
-    }
-    *out = (int)value;
-    return 0;
-}
-
-enum {
-    OPT_SOCKET = 256,
-    OPT_DEVICE,
-    OPT_PRIVATE,
-    OPT_WORKER,
-    OPT_PARENT,
-    OPT_CHECK,
-    OPT_PRINT,
-    OPT_LIST,
-    OPT_LOG,
-    OPT_VERSION
-};
-
-static const struct option long_options[] = {
-    {"socket", required_argument, NULL, OPT_SOCKET},
-    {"device", required_argument, NULL, OPT_DEVICE},
-    {"private-fd", required_argument, NULL, OPT_PRIVATE},
-    {"worker-fd", required_argument, NULL, OPT_WORKER},
-    {"parent", required_argument, NULL, OPT_PARENT},
-    {"check", no_argument, NULL, OPT_CHECK},
-    {"log-level", required_argument, NULL, OPT_LOG},
-    {"loglevel", required_argument, NULL, OPT_LOG},
-    {"version", no_argument, NULL, OPT_VERSION},
-    {"print-config", no_argument, NULL, OPT_PRINT},
-    {"list-keys", no_argument, NULL, OPT_LIST},
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
-};
 
 /* from: where it stands, for the error. */
 static int value_add(const char *text, const char *from, struct settings *s, char error[256])
@@ -190,108 +147,124 @@ static int command_value(const char *text, struct settings *s, char error[256])
     return value_add(text, "-c ", s, error);
 }
 
-static int parse_option(int option, struct settings *s, char error[256])
+/* ---- the command line ---- */
+
+static int parse_number(const struct option_text *t, void *place)
 {
-    switch (option) {
-    case OPT_SOCKET:
-        s->listen.path = optarg;
-        return 0;
-    case OPT_DEVICE:
-        s->engine.device = optarg;
-        return 0;
-    case OPT_PRIVATE:
-        return parse_fd(optarg, &s->process.private_fd, error);
-    case OPT_WORKER:
-        return parse_fd(optarg, &s->process.worker_fd, error);
-    case OPT_PARENT:
-        return parse_fd(optarg, &s->process.parent, error);
-    case OPT_CHECK:
-        s->process.check = true;
-        return 0;
-    case OPT_PRINT:
-        s->process.print = true;
-        return 0;
-    case OPT_LIST:
-        s->process.list = true;
-        return 0;
-    case OPT_VERSION:
-        s->process.version = true;
-        return 0;
-    case 'h':
-        s->process.help = true;
-        return 0;
-    case OPT_LOG:
-        s->process.log_name = optarg;
-        if (!log_level_parse(optarg, &s->process.log_level)) {
-            snprintf(error, 256,
-                     "--log-level %.100s: expected quiet, error, warning, notice, info or debug",
-                     optarg);
-            return -1;
-        }
-        return 0;
-    case 'c':
-        if (!strchr(optarg, '='))
-            return config_read(optarg, file_value, s, &s->sources, &s->n_sources, error);
-        return command_value(optarg, s, error);
-    default:
-        return -1;
-    }
+    uint64_t n = 0;
+    int rc = text_u64(t, &n);
+    if (rc == 0)
+        *(int *)place = (int)n;
+    return rc;
 }
 
-/* What getopt_long did not accept: ':' without its value, '?' for the rest. */
-static int option_refuse(int option, char **argv, char error[256])
+static int parse_log_level(const struct option_text *t, void *place)
 {
-    char word[64], name[32], also[96];
-    const char *text = argv[optind - 1];
-    snprintf(word, sizeof(word), "%.*s", (int)strcspn(text, "="), text);
-    if (option == ':') {
-        snprintf(error, 256, "%s: needs a value; see --help", word);
-    } else if (optopt >= OPT_SOCKET) {
-        snprintf(error, 256, "%s: takes no value; see --help", word);
-    } else if (optopt) {
-        snprintf(error, 256, "-%c: no such option; see --help", optopt);
-    } else {
-        struct near_name near = near_name_of(word, strlen(word));
-        for (unsigned i = 0; long_options[i].name; i++) {
-            snprintf(name, sizeof(name), "--%s", long_options[i].name);
-            near_name_try_name(&near, name);
-        }
-        snprintf(error, 256, "%s: no such option%s; see --help", word,
-                 near_name_also(&near, also, sizeof(also)));
-    }
-    return -1;
+    static const signed char levels[] = {
+        LOG_LEVEL_QUIET, LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_NOTICE, LOG_LEVEL_INFO,
+        LOG_LEVEL_DEBUG, LOG_LEVEL_ERROR, LOG_LEVEL_ERROR,   LOG_LEVEL_DEBUG,  LOG_LEVEL_DEBUG};
+    struct settings_process *process = place;
+    unsigned number = 0;
+    if (text_word(t, t->value, "quiet error warning notice info debug panic fatal verbose trace",
+                  &number) < 0)
+        return -1;
+    process->log_name = t->value;
+    process->log_level = levels[number];
+    return 0;
 }
 
-static int parse_all(int argc, char **argv, struct settings *s, char error[256])
+static int parse_config(const struct option_text *t, void *place)
 {
-    int option;
-    opterr = 0;
-    optind = 0; /* from the start, also a second time */
-    if (environment_values(s, error) < 0)
-        return -1;
-    while ((option = getopt_long(argc, argv, ":hc:", long_options, NULL)) != -1)
-        if (option == '?' || option == ':' ? option_refuse(option, argv, error) < 0
-                                           : parse_option(option, s, error) < 0)
+    struct settings *s = place;
+    bool is_file = !strchr(t->value, '=');
+    option_fail(t->fault,
+                is_file ? "pelton.yaml(5) describes the file; peltond --list-keys lists its keys"
+                        : "peltond --help lists the settings",
+                "%s", t->value);
+    return is_file
+               ? config_read(t->value, file_value, s, &s->sources, &s->n_sources, t->fault->cause)
+               : command_value(t->value, s, t->fault->cause);
+}
+
+#define VALUE(parser, type, member) OPTION_PLACE(parser, struct settings, type, member, 0, 0)
+#define FLAG(member)                VALUE(text_flag, bool, member)
+/* A descriptor, or the number of a process. */
+#define NUMBER(member) OPTION_PLACE(parse_number, struct settings, int, member, 0, 1 << 22)
+
+static const struct option_row option_rows[] = {
+    {"socket", NULL, "PATH", NULL, "FILE", 1, VALUE(text_string, const char *, listen.path),
+     "Listen there. Without this option the daemon listens at $PELTON_SOCKET. Without that it "
+     "takes /run/pelton/pelton.sock where it may write, else $XDG_RUNTIME_DIR/pelton.sock."},
+    {"device", NULL, "DEVICE", "auto", "auto gpu cpu all", 1,
+     VALUE(text_string, const char *, engine.device),
+     "The device that decodes: auto, gpu, cpu, part of a name, a UUID, or all. Commas separate "
+     "several."},
+    {"c", "config", "FILE", NULL, "FILE", 1, OPTION_ALL(parse_config),
+     "Read this configuration: YAML with the keys below, sources, and listen: {unix: {path, mode, "
+     "group}}. -c KEY=VALUE sets one key, and -c sources.NAME.KEY=VALUE one of a source."},
+    {"log-level", "loglevel v", "LEVEL", "notice", "quiet error warning notice info debug", 1,
+     VALUE(parse_log_level, struct settings_process, process),
+     "quiet, error, warning, notice, info or debug."},
+    {"check", NULL, NULL, NULL, NULL, 1, FLAG(process.check),
+     "Check arguments and configuration, and end."},
+    {"print-config", NULL, NULL, NULL, NULL, 1, FLAG(process.print),
+     "Print the resulting configuration without passwords, and end."},
+    {"list-keys", NULL, NULL, NULL, NULL, 1, FLAG(process.list),
+     "Print all keys with kind, preset, range and meaning, with tabs between, and end."},
+    {"private-fd", NULL, "N", NULL, NULL, 1, NUMBER(process.private_fd),
+     "Serve only the connection on descriptor N, and end with it."},
+    {"worker-fd", NULL, "N", NULL, NULL, 1, NUMBER(process.worker_fd), NULL},
+    {"parent", NULL, "PID", NULL, NULL, 1, NUMBER(process.parent), NULL},
+    {"version", "V", NULL, NULL, NULL, 1, FLAG(process.version), "Print the version, and end."},
+    {"help", "h ?", NULL, NULL, NULL, 1, FLAG(process.help), "Print this help, and end."},
+};
+enum { OPTION_ROWS = sizeof(option_rows) / sizeof(*option_rows) };
+
+static const struct option_syntax option_syntax = {.rows = option_rows,
+                                                   .n_rows = OPTION_ROWS,
+                                                   .command = 1,
+                                                   .program = "peltond",
+                                                   .help = "peltond --help",
+                                                   .attached = true};
+
+static int parse_options(int argc, char **argv, struct settings *s, struct option_fault *fault)
+{
+    struct option_reader r = {.argc = argc, .argv = argv, .at = 1};
+    struct option_word w;
+    const char *value;
+    while (option_next(&option_syntax, &r, &w)) {
+        if (!w.name)
+            return option_fail(fault, "see: peltond --help", "%.100s: unexpected word", w.word);
+        if (!w.row)
+            return option_refuse(&option_syntax, w.word, w.length, fault);
+        if (option_complete(&option_syntax, &r, &w, &value, fault) < 0 ||
+            option_store(w.row, value, s, fault) < 0)
             return -1;
-    for (unsigned i = 0; i < s->text.n_overrides; i++)
-        if (config_override(s->text.overrides[i], &s->sources, &s->n_sources, error) < 0)
-            return -1;
-    for (unsigned i = 0; i < s->n_sources; i++)
-        rights_inherit(&s->sources[i].rights, &s->rights);
-    if (optind < argc) {
-        snprintf(error, 256, "%.100s: unexpected argument", argv[optind]);
-        return -1;
     }
     return 0;
 }
 
-int settings_parse(int argc, char **argv, struct settings *out, char error[256])
+static int parse_all(int argc, char **argv, struct settings *s, struct option_fault *fault)
+{
+    option_fail(fault, "peltond --help lists the settings", "%s", "");
+    if (environment_values(s, fault->cause) < 0 || parse_options(argc, argv, s, fault) < 0)
+        return -1;
+    option_fail(fault, "peltond --list-keys lists the keys of sources", "%s", "");
+    for (unsigned i = 0; i < s->text.n_overrides; i++)
+        if (config_override(s->text.overrides[i], &s->sources, &s->n_sources, fault->cause) < 0)
+            return -1;
+    for (unsigned i = 0; i < s->n_sources; i++)
+        rights_inherit(&s->sources[i].rights, &s->rights);
+    return 0;
+}
+
+int settings_parse(int argc, char **argv, struct settings *out, struct option_fault *fault)
 {
     struct settings s;
     settings_init(&s);
     s.text.argc = argc;
     s.text.argv = argv;
-    if (parse_all(argc, argv, &s, error) < 0) {
+    if (parse_all(argc, argv, &s, fault) < 0) {
         settings_free(&s);
         return -1;
     }
@@ -303,8 +276,11 @@ int settings_reread(const struct settings *s, struct configured_source **sources
                     unsigned *n_sources, char note[256], char error[256])
 {
     struct settings fresh;
-    if (settings_parse(s->text.argc, s->text.argv, &fresh, error) < 0)
+    struct option_fault fault;
+    if (settings_parse(s->text.argc, s->text.argv, &fresh, &fault) < 0) {
+        snprintf(error, 256, "%.255s", fault.cause);
         return -1;
+    }
     size_t at = 0;
     for (size_t i = 0; i < settings_key_count(); i++)
         if (settings_key_differs(i, s, &fresh) && at < 160)
@@ -318,30 +294,17 @@ int settings_reread(const struct settings *s, struct configured_source **sources
     return 0;
 }
 
-void settings_usage(FILE *to)
+void settings_usage(void)
 {
-    fputs(
-        "usage: peltond [--socket PATH] [--device DEVICE] [-c FILE] [-c KEY=VALUE]... [--log-level "
-        "LEVEL] [--check]\n\n"
-        "  --socket PATH      listen there; without it at $PELTON_SOCKET, else at\n                "
-        "     "
-        "/run/pelton/pelton.sock where that may be written, else at\n                     "
-        "$XDG_RUNTIME_DIR/pelton.sock\n"
-        "  --private-fd N     serve only the connection on descriptor N, and end with it\n"
-        "  -c FILE            configuration file (YAML): the keys below, sources, and\n            "
-        "         listen: {unix: {path, mode, group}}\n"
-        "  -c sources.NAME.KEY=VALUE\n                     a key of a source of the file, or the "
-        "uri "
-        "of a new source\n"
-        "  --check            check arguments and configuration, and end\n"
-        "  --print-config     print the resulting configuration, and end\n"
-        "  --list-keys        print all keys with kind, preset, range and meaning (columns with "
-        "tabs), and end\n"
-        "  --log-level LEVEL  quiet, error, warning, notice, info, debug\n\n"
-        "Keys of -c, of the file, and of the environment. PELTON_CONFIG_THREADS=4 overrides the "
-        "file;\n-c overrides both:\n",
-        to);
-    settings_keys_usage(to);
+    puts("Usage: peltond [--socket PATH] [--device DEVICE] [-c FILE] [-c KEY=VALUE]...\n"
+         "               [--log-level LEVEL] [--check]\n\n"
+         "Options (one dash or two, _ or - inside a name):");
+    for (unsigned i = 0; i < OPTION_ROWS; i++)
+        if (option_rows[i].help)
+            help_row(&option_rows[i], true);
+    puts("\nKeys of -c, of the file, and of the environment. PELTON_CONFIG_THREADS=4 goes\n"
+         "before the file, and -c before both:");
+    settings_keys_usage();
 }
 
 void settings_print(const struct settings *s, FILE *to)

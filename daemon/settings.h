@@ -7,6 +7,7 @@
 #define PELTON_SETTINGS_H
 
 #include "daemon/source_rights.h"
+#include "proto/option_line.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -81,14 +82,15 @@ struct settings {
     unsigned n_sources;
 };
 
-/* 0, or -1 with one line in error. */
-int settings_parse(int argc, char **argv, struct settings *out, char error[256]);
+/* 0, or -1 with the fault. */
+int settings_parse(int argc, char **argv, struct settings *out, struct option_fault *fault);
 /* Reads arguments, environment and files again. *sources receives the sources that result, and the
  * caller frees them with config_sources_free. note names the other keys that have changed; they
  * take effect after a restart only. 0, or -1 with one line in error. */
 int settings_reread(const struct settings *s, struct configured_source **sources,
                     unsigned *n_sources, char note[256], char error[256]);
-void settings_usage(FILE *to);
+/* Prints the options and the keys of the configuration. */
+void settings_usage(void);
 /* As a configuration file, without passwords. */
 void settings_print(const struct settings *s, FILE *to);
 void settings_free(struct settings *s);

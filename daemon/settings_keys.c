@@ -5,6 +5,7 @@
 #include "daemon/settings_keys.h"
 
 #include "proto/near_name.h"
+#include "proto/option_help.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -196,13 +197,14 @@ bool settings_key_differs(size_t key, const struct settings *a, const struct set
     return memcmp(at, bt, k->kind == KIND_BOOL ? sizeof(bool) : sizeof(uint64_t)) != 0;
 }
 
-void settings_keys_usage(FILE *to)
+void settings_keys_usage(void)
 {
     for (size_t i = 0; i < KEYS; i++) {
-        fprintf(to, "  %-18s %s", keys[i].name, keys[i].help);
+        char text[256], preset[32] = "";
         if (keys[i].kind == KIND_NUMBER)
-            fprintf(to, " (%llu)", (unsigned long long)keys[i].preset);
-        fputc('\n', to);
+            snprintf(preset, sizeof(preset), " [%llu]", (unsigned long long)keys[i].preset);
+        snprintf(text, sizeof(text), "%s%s", keys[i].help, preset);
+        help_pair(keys[i].name, text);
     }
 }
 

@@ -18,7 +18,8 @@ void settings_keys_preset(struct settings *s);
 /* Sets one key from "KEY=VALUE". A text value borrows arg. 0, or -1 with one line in error. */
 int settings_key_set(const char *arg, struct settings *s, char error[KEY_WHY]);
 bool settings_key_differs(size_t key, const struct settings *a, const struct settings *b);
-void settings_keys_usage(FILE *to);
+/* Prints each key with its meaning. */
+void settings_keys_usage(void);
 /* Lines of key, kind, preset, range and meaning, with tabs between. */
 void settings_keys_list(FILE *to);
 void settings_keys_print(const struct settings *s, FILE *to);

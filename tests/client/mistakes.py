@@ -7,9 +7,8 @@ A line has five columns: exit code, needs, command, cause, hint. Needs are words
   user      runs as nobody; skipped where we are not root, or where setpriv is missing
   tty       standard output is a terminal
   no-env    the environment names no display and no socket
-The command is split as a shell splits it. Cause and hint are regular expressions. They stand in the
-last two lines on standard error, after "pelton: " and "hint: ". Where the exit code is 0 the cause
-stands anywhere in the output, and the hint is -.
+The command is split as a shell splits it; it is pelton or peltond. Cause and hint are regular
+expressions. They stand in the XX
 
 Exit codes: 0, 1, 77 skipped (no ffmpeg).
 """
@@ -59,6 +58,8 @@ def make_files(d):
     os.chmod(d + "/locked.sock", 0o600)
     pathlib.Path(d + "/sources.yaml").write_text(SOURCES)
     pathlib.Path(d + "/lens.yaml").write_text("no camera: at all\n")
+    pathlib.Path(d + "/typo.yaml").write_text("version: 1\nthraeds: 3\n")
+    pathlib.Path(d + "/open.yaml").write_text("version: 1\nsources: {a: {uri: x\n")
 
 
 class Row:
@@ -76,11 +77,12 @@ class Row:
         lines = err.splitlines()
         if self.code == 0:
             return None if re.search(self.cause, err, re.M) else "no %r" % self.cause
-        if [l.split(":")[0] for l in lines[-2:]] != ["pelton", "hint"]:
+        name = self.command.split()[0]
+        if [l.split(":")[0] for l in lines[-2:]] != [name, "hint"]:
             return "not one cause and one hint at the end"
-        if sum(l.startswith(("pelton:", "hint:")) for l in lines) != 2:
+        if sum(l.startswith((name + ":", "hint:")) for l in lines) != 2:
             return "more than one cause or hint"
-        if not re.search(self.cause, lines[-2][8:]):
+        if not re.search(self.cause, lines[-2][len(name) + 2:]):
             return "the cause has no %r" % self.cause
         return None if re.search(self.hint, lines[-1][6:]) else "the hint has no %r" % self.hint
 
@@ -107,7 +109,7 @@ def environment(row, daemon):
 def run_row(row, args, daemon, folder):
     """The exit code, and what was said."""
     words = shlex.split(row.command)
-    words[0] = args.bin + "/pelton"
+    words[0] = args.bin + "/" + words[0]
     if "user" in row.needs:
         words = ["setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups", *words]
     terminal = pty.openpty() if "tty" in row.needs else None

@@ -160,21 +160,21 @@ static void each_option_sets_its_member(void **state)
 /* A row without a case above would be a parser that nobody tests. */
 static void each_row_has_a_case(void **state)
 {
-    bool seen[N_OPTIONS] = {false};
+    bool seen[128] = {false};
+    assert_true(n_option_rows <= sizeof(seen));
     for (size_t i = 0; i < sizeof(right_cases) / sizeof(right_cases[0]); i++) {
         char name[32], option[32];
         const struct option_row *elsewhere;
         assert_int_equal(sscanf(right_cases[i].line, "%31s %31s", name, option), 2);
         const char *bare = option + 1 + (option[1] == '-');
-        const struct option_row *row =
-            option_find(bare, strlen(bare), command_find(name)->bit, &elsewhere);
+        struct option_syntax syntax = command_syntax(command_find(name));
+        const struct option_row *row = option_find(&syntax, bare, strlen(bare), &elsewhere);
         assert_non_null(row);
-        seen[row->id] = true;
+        seen[row - option_rows] = true;
     }
     for (unsigned i = 0; i < n_option_rows; i++)
-        if (!seen[option_rows[i].id])
+        if (!seen[i])
             fail_msg("no case for --%s", option_rows[i].name);
-    assert_int_equal(n_option_rows, N_OPTIONS);
 }
 
 static void wrong_values_are_refused(void **state)

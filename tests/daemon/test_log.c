@@ -61,26 +61,6 @@ static void levels(void **state)
     assert_string_equal(capture_end(&c), "role: all\n");
 }
 
-static void names(void **state)
-{
-    static const struct {
-        const char *name;
-        int level;
-    } known[] = {
-        {"quiet", LOG_LEVEL_QUIET},   {"error", LOG_LEVEL_ERROR},     {"fatal", LOG_LEVEL_ERROR},
-        {"panic", LOG_LEVEL_ERROR},   {"warning", LOG_LEVEL_WARNING}, {"info", LOG_LEVEL_INFO},
-        {"verbose", LOG_LEVEL_DEBUG}, {"debug", LOG_LEVEL_DEBUG},     {"trace", LOG_LEVEL_DEBUG}};
-    int level;
-    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
-        assert_true(log_level_parse(known[i].name, &level));
-        assert_int_equal(level, known[i].level);
-    }
-    level = 77;
-    assert_false(log_level_parse("", &level));
-    assert_false(log_level_parse("Error", &level));
-    assert_int_equal(level, 77);
-}
-
 /* A name given by a client can neither add a line nor steer a terminal; UTF-8 stays. */
 static void control_bytes(void **state)
 {
@@ -127,8 +107,10 @@ int main(void)
 {
     unsetenv("JOURNAL_STREAM");
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(levels),     cmocka_unit_test(names),   cmocka_unit_test(control_bytes),
-        cmocka_unit_test(long_lines), cmocka_unit_test(journal),
+        cmocka_unit_test(levels),
+        cmocka_unit_test(control_bytes),
+        cmocka_unit_test(long_lines),
+        cmocka_unit_test(journal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

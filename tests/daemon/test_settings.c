@@ -3,6 +3,7 @@
  * Settings: one name from command line, environment and file to use; the order in which they count.
  */
 #include "daemon/config_source.h"
+#include "daemon/log.h"
 #include "daemon/settings.h"
 
 #include <setjmp.h>
@@ -24,6 +25,16 @@ static void file_write(const char *text)
     fclose(file);
 }
 
+/* error: cause and hint. */
+static int parse_words(int argc, char **argv, struct settings *out, char error[256])
+{
+    struct option_fault fault;
+    int rc = settings_parse(argc, argv, out, &fault);
+    if (rc < 0)
+        snprintf(error, 256, "%.150s; %.100s", fault.cause, fault.hint);
+    return rc;
+}
+
 /* Up to four words behind the name of the program. */
 static int parse(struct settings *out, char error[256], const char *a, const char *b, const char *c,
                  const char *d)
@@ -32,7 +43,7 @@ static int parse(struct settings *out, char error[256], const char *a, const cha
     int argc = 1;
     while (argv[argc])
         argc++;
-    return settings_parse(argc, argv, out, error);
+    return parse_words(argc, argv, out, error);
 }
 
 static void presets(void **state)
@@ -61,6 +72,25 @@ static void names_keep_their_sense(void **state)
     assert_int_equal(s.engine.entropy, 3);
     assert_string_equal(s.debug.tune_force, "a=b");
     settings_free(&s);
+}
+
+static void levels_of_the_log(void **state)
+{
+    static const struct {
+        const char *word;
+        int level;
+    } cases[] = {{"quiet", LOG_LEVEL_QUIET},     {"error", LOG_LEVEL_ERROR},
+                 {"fatal", LOG_LEVEL_ERROR},     {"panic", LOG_LEVEL_ERROR},
+                 {"warning", LOG_LEVEL_WARNING}, {"notice", LOG_LEVEL_NOTICE},
+                 {"Info", LOG_LEVEL_INFO},       {"verbose", LOG_LEVEL_DEBUG},
+                 {"debug", LOG_LEVEL_DEBUG},     {"trace", LOG_LEVEL_DEBUG}};
+    struct settings s;
+    char error[256];
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        assert_int_equal(parse(&s, error, "--log-level", cases[i].word, NULL, NULL), 0);
+        assert_int_equal(s.process.log_level, cases[i].level);
+        assert_string_equal(s.process.log_name, cases[i].word);
+    }
 }
 
 static void refused(void **state)
@@ -117,20 +147,24 @@ static void sources(void **state)
 static void wrong_words(void **state)
 {
     static const char *const cases[][2] = {
-        {"--sokcet", "--sokcet: no such option; did you mean --socket?"},
-        {"--foo", "--foo: no such option; see --help"},
-        {"--check=1", "--check: takes no value"},
-        {"--device", "--device: needs a value"},
-        {"-x", "-x: no such option"},
+        {"--sokcet", "--sokcet: no such option (peltond); did you mean --socket? peltond --help"},
+        {"--foo", "--foo: no such option (peltond); peltond --help lists its options"},
+        {"--check=1", "--check=1: takes no argument; see: peltond --help"},
+        {"--device", "--device: DEVICE is missing; see: peltond --help"},
+        {"-x", "-x: no such option (peltond)"},
+        {"--worker-f=3", "--worker-f=3: no such option (peltond); peltond --help"},
+        {"--private-fd=x", "--private-fd x: not understood; a whole number from 0 to"},
+        {"-loglevel=loud", "--log-level loud: not understood; one of: quiet error"},
+        {"-c/nonexistent.yaml", "/nonexistent.yaml: No such file or directory; pelton.yaml(5)"},
         {"-cthraeds=1", "-c thraeds=1: no such key; did you mean threads?"},
         {"-cdebug.shufle_seed=1", "did you mean debug.shuffle_seed?"},
-        {"surplus", "surplus: unexpected argument"},
+        {"surplus", "surplus: unexpected word; see: peltond --help"},
     };
     struct settings s;
     char error[256];
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         char *argv[] = {"peltond", (char *)cases[i][0], NULL};
-        assert_int_equal(settings_parse(2, argv, &s, error), -1);
+        assert_int_equal(parse_words(2, argv, &s, error), -1);
         if (!strstr(error, cases[i][1]))
             fail_msg("%s: %s", cases[i][0], error);
     }
@@ -152,7 +186,7 @@ static void reread(void **state)
     char note[256] = "", error[256];
     file_write("version: 1\nthreads: 3\nsources: {a: {uri: \"rtsp://h/x\"}}\n");
     char *argv[] = {"peltond", "-c", path, NULL};
-    assert_int_equal(settings_parse(3, argv, &s, error), 0);
+    assert_int_equal(parse_words(3, argv, &s, error), 0);
     file_write("version: 1\nthreads: 4\ndebug: {batch: 2}\n");
     assert_int_equal(settings_reread(&s, &list, &count, note, error), 0);
     assert_string_equal(note, "only after a restart: threads, debug.batch");
@@ -170,7 +204,7 @@ int main(void)
         cmocka_unit_test(presets),     cmocka_unit_test(names_keep_their_sense),
         cmocka_unit_test(refused),     cmocka_unit_test(order),
         cmocka_unit_test(sources),     cmocka_unit_test(reread),
-        cmocka_unit_test(wrong_words),
+        cmocka_unit_test(wrong_words), cmocka_unit_test(levels_of_the_log),
     };
     int fd = mkstemp(path);
     if (fd < 0)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * From the text of an option to plain values. Errors name the option, and hint at values that fit.
+ * See option_text.h.
  */
-#include "client/option_text.h"
+#include "proto/option_text.h"
+
 #include "proto/near_name.h"
 
 #include <errno.h>
-#include <libavutil/parseutils.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 int text_refuse(const struct option_text *t, const char *hint)
 {
-    return fail_with(t->f, X_USAGE, hint, "%s %s: not understood", t->name, t->value);
+    return option_fail(t->fault, hint, "%s %s: not understood", t->name, t->value);
 }
 
 int text_string(const struct option_text *t, void *place)
@@ -65,29 +65,37 @@ int text_double(const struct option_text *t, void *place)
     return 0;
 }
 
-int text_time_us(const struct option_text *t, void *place)
+int text_word(const struct option_text *t, const char *value, const char *words, unsigned *out)
 {
-    int64_t us;
-    if (av_parse_time(&us, t->value, 1) < 0 || us < 0)
-        return text_refuse(t, "seconds (12.5), [HH:]MM:SS[.m], or with a unit (200ms)");
-    *(int64_t *)place = us;
-    return 0;
-}
-
-int text_word(const struct option_text *t, const char *value, const struct word *words, int *out)
-{
-    char list[120] = "one of:", hint[200];
-    struct near_name near = near_name_of(value, strlen(value));
-    for (; words->text; words++) {
-        if (strcasecmp(words->text, value) == 0) {
-            *out = words->value;
+    char list[120], hint[200];
+    unsigned number = 0;
+    for (const char *p = words; *p; number++) {
+        size_t n = strcspn(p, " ");
+        if (strlen(value) == n && strncasecmp(value, p, n) == 0) {
+            *out = number;
             return 0;
         }
-        size_t n = strlen(list);
-        snprintf(list + n, sizeof(list) - n, " %s", words->text);
-        near_name_try_name(&near, words->text);
+        p += n + (p[n] == ' ');
     }
+    struct near_name near = near_name_of(value, strlen(value));
     struct option_text refused = *t;
+    near_name_try_words(&near, words);
+    snprintf(list, sizeof(list), "one of: %s", words);
     refused.value = value;
     return text_refuse(&refused, near_name_hint(&near, list, hint, sizeof(hint)));
+}
+
+int text_choice(const struct option_text *t, void *place)
+{
+    unsigned number = 0;
+    int rc = text_word(t, t->value, t->choices, &number);
+    if (rc == 0)
+        *(int *)place = (int)(t->least + number);
+    return rc;
+}
+
+int text_constant(const struct option_text *t, void *place)
+{
+    *(int *)place = (int)t->least;
+    return 0;
 }
