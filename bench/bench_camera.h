@@ -15,8 +15,8 @@ enum kernel_demosaic { KERNEL_BILINEAR, KERNEL_MALVAR, KERNEL_EDGE, KERNEL_DEMOS
 bool kernel_row_is_checked(const struct kernel_case *c, uint32_t y);
 uint32_t kernel_rows_checked(const struct kernel_case *c);
 
-/* demosaic_reference.c: level[height][width], whole numbers 0..65535, to rows that are checked,
- * [KERNEL_DEMOSAICS][rows][width][3]. */
+/* bench_demosaic_reference.c: level[height][width], whole numbers 0..65535, to rows that are
+ * checked, [KERNEL_DEMOSAICS][rows][width][3]. */
 int kernel_demosaic_reference(const struct kernel_case *c, const uint16_t *level, uint16_t **out);
 
 /* One variant by the pipeline itself, through gpu/isp/isp.h. raw: rows of isp_row_bytes. Output:

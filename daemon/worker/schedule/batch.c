@@ -65,7 +65,7 @@ static void fill_other_field(struct batch *b, struct picture *owner)
 /* Damaged pictures may read both fields of a frame that has but one. They go after a batch that
  * fills in the other one, so they never see what the slot held before. No field can follow any
  * more, as this picture did. Only one of the other view may come between two fields, and it reads
- * no other parity than its own (codec/stream_view.c). */
+ * no other parity than its own (codec/stream_mvc.c). */
 static bool fields_filled(const struct picture *p, struct batch *b)
 {
     bool filled = true;

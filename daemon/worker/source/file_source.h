@@ -31,7 +31,7 @@ struct source {
     int64_t size;     /* of a seekable descriptor, else -1 */
     bool truncated;   /* the container promised more */
     time_t opened_s;
-    /* source_camera.c: access units come from there, format only describes them */
+    /* camera_units.c: access units come from there, format only describes them */
     struct v4l2_subscription *camera;
     const struct source_watcher *watcher; /* with camera */
     int64_t captured_ns;                  /* of the last packet; 0: not known */

@@ -5,8 +5,8 @@
  *
  * The happy path is open, then read - feed - drain until the end of the source, flush, end. It
  * waits in one place, wait_for_room, until the window has room: that is how back-pressure reaches
- * the source. The failure modes are those of source.h, an unsupported syntax element (what came
- * before it is still decoded and delivered), and stop at any moment.
+ * the source. The failure modes are those of file_source.h, an unsupported syntax element (pictures
+ * before it are still decoded and delivered), and stop at any moment.
  */
 #include "camera/camera_params.h"
 #include "codec/h264_stream.h"
