@@ -28,6 +28,7 @@ struct gpu_arena {
     struct gpu_buffer buffer;
     void *pages; /* where the memory, or the addresses, are ours: pages_size bytes */
     size_t pages_size;
+    struct gpu_holding holding; /* of pages that hold host memory */
     bool device;
 };
 
@@ -83,6 +84,8 @@ static int arena_import_pages(struct gpu_arena *a, size_t size)
     }
     a->pages = pages;
     a->pages_size = size + HUGE_PAGE;
+    a->holding = (struct gpu_holding){GPU_USE_ARRAYS, true, size};
+    gpu_hold(&a->g->books, &a->holding);
     return GPU_OK;
 }
 
@@ -91,6 +94,7 @@ static void arena_release(struct gpu_arena *a)
     gpu_buffer_free(a->g, &a->buffer);
     if (a->pages)
         munmap(a->pages, a->pages_size);
+    gpu_unhold(&a->g->books, &a->holding);
     free(a);
 }
 
@@ -98,12 +102,15 @@ static void arena_release(struct gpu_arena *a)
 static int arena_allocate_host(struct gpu_arena *a, size_t size)
 {
     int err = size < HUGE_PAGE ? GPU_ERR_FEATURE : arena_import_pages(a, size);
-    return err < 0 ? gpu_buffer_create(a->g, size, USAGE, GPU_MEMORY_READBACK, &a->buffer) : err;
+    return err < 0 ? gpu_buffer_create_for(a->g, GPU_USE_ARRAYS, size, USAGE, GPU_MEMORY_READBACK,
+                                           &a->buffer)
+                   : err;
 }
 
 static int arena_allocate_device(struct gpu_arena *a, size_t size)
 {
-    int err = gpu_buffer_create(a->g, size, USAGE, GPU_MEMORY_DEVICE, &a->buffer);
+    int err =
+        gpu_buffer_create_for(a->g, GPU_USE_RESIDENT, size, USAGE, GPU_MEMORY_DEVICE, &a->buffer);
     if (err < 0)
         return err;
     void *pages = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

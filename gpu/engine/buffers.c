@@ -58,9 +58,10 @@ static void log_memory(const struct gpu *g, int64_t begun_ns, const char *what, 
 }
 
 int gpu_memory_allocate(struct gpu *g, const VkMemoryRequirements *needs, enum gpu_memory kind,
-                        VkDeviceMemory *out)
+                        enum gpu_use use, VkDeviceMemory *out, struct gpu_holding *held)
 {
     int err = GPU_OK;
+    bool device = kind == GPU_MEMORY_DEVICE || kind == GPU_MEMORY_SHARED;
     uint32_t type = type_of_kind(g, needs->memoryTypeBits, kind);
     if (type == UINT32_MAX)
         return GPU_ERR_FEATURE;
@@ -74,12 +75,26 @@ int gpu_memory_allocate(struct gpu *g, const VkMemoryRequirements *needs, enum g
     int64_t begun = gpu_clock_ns();
     VK(g, g->vk.vkAllocateMemory(g->device, &info, NULL, out));
     log_memory(g, begun, names[kind], needs->size);
+    *held = (struct gpu_holding){use, !device, needs->size};
+    gpu_hold(&g->books, held);
 error:
     return err;
 }
 
+void gpu_memory_release(struct gpu *g, VkDeviceMemory memory, struct gpu_holding *held)
+{
+    g->vk.vkFreeMemory(g->device, memory, NULL);
+    gpu_unhold(&g->books, held);
+}
+
 int gpu_buffer_create(struct gpu *g, uint64_t size, VkBufferUsageFlags usage, enum gpu_memory kind,
                       struct gpu_buffer *out)
+{
+    return gpu_buffer_create_for(g, GPU_USE_OTHER, size, usage, kind, out);
+}
+
+int gpu_buffer_create_for(struct gpu *g, enum gpu_use use, uint64_t size, VkBufferUsageFlags usage,
+                          enum gpu_memory kind, struct gpu_buffer *out)
 {
     int err = GPU_OK;
     struct gpu_buffer b = {.size = size};
@@ -92,7 +107,7 @@ int gpu_buffer_create(struct gpu *g, uint64_t size, VkBufferUsageFlags usage, en
     VkMemoryRequirements needs;
     VK(g, g->vk.vkCreateBuffer(g->device, &info, NULL, &b.buffer));
     g->vk.vkGetBufferMemoryRequirements(g->device, b.buffer, &needs);
-    TRY(gpu_memory_allocate(g, &needs, kind, &b.memory));
+    TRY(gpu_memory_allocate(g, &needs, kind, use, &b.memory, &b.holding));
     VK(g, g->vk.vkBindBufferMemory(g->device, b.buffer, b.memory, 0));
     if (kind != GPU_MEMORY_DEVICE)
         VK(g, g->vk.vkMapMemory(g->device, b.memory, 0, VK_WHOLE_SIZE, 0, (void **)&b.map));
@@ -106,7 +121,7 @@ error:
 void gpu_buffer_free(struct gpu *g, struct gpu_buffer *buffer)
 {
     g->vk.vkDestroyBuffer(g->device, buffer->buffer, NULL);
-    g->vk.vkFreeMemory(g->device, buffer->memory, NULL);
+    gpu_memory_release(g, buffer->memory, &buffer->holding);
     memset(buffer, 0, sizeof(*buffer));
 }
 

@@ -6,6 +6,7 @@
 #ifndef PELTON_GPU_BUFFERS_H
 #define PELTON_GPU_BUFFERS_H
 
+#include "gpu/engine/memory_use.h"
 #include "gpu/engine/vk.h"
 
 enum gpu_memory {
@@ -20,18 +21,26 @@ struct gpu_buffer {
     VkDeviceMemory memory;
     uint64_t size;
     uint8_t *map;
+    struct gpu_holding holding;
 };
 
 VkSharingMode gpu_sharing(const struct gpu *g); /* of buffers and images, with gpu.families */
 /* The best memory type of the set `bits`; UINT32_MAX: none has all of `required`. */
 uint32_t gpu_memory_type(const struct gpu *g, uint32_t bits, VkMemoryPropertyFlags required,
                          VkMemoryPropertyFlags wanted, VkMemoryPropertyFlags unwanted);
+/* Memory that is counted for `use`; *held is what gpu_memory_release is to be told. */
 int gpu_memory_allocate(struct gpu *g, const VkMemoryRequirements *needs, enum gpu_memory kind,
-                        VkDeviceMemory *out);
+                        enum gpu_use use, VkDeviceMemory *out, struct gpu_holding *held);
+/* Null memory allowed. */
+void gpu_memory_release(struct gpu *g, VkDeviceMemory memory, struct gpu_holding *held);
+/* Counted for `use`. */
+int gpu_buffer_create_for(struct gpu *g, enum gpu_use use, uint64_t size, VkBufferUsageFlags usage,
+                          enum gpu_memory kind, struct gpu_buffer *out);
+/* The same for GPU_USE_OTHER. */
 int gpu_buffer_create(struct gpu *g, uint64_t size, VkBufferUsageFlags usage, enum gpu_memory kind,
                       struct gpu_buffer *out);
-/* A buffer over the caller's memory, which outlives it. GPU_ERR_FEATURE: the device cannot, or size
- * or address are not multiples of its alignment. */
+/* A buffer over the caller's memory, which outlives it and which the caller counts.
+ * GPU_ERR_FEATURE: the device cannot, or size or address are not multiples of its alignment. */
 int gpu_buffer_import(struct gpu *g, void *memory, uint64_t size, VkBufferUsageFlags usage,
                       struct gpu_buffer *out);
 void gpu_buffer_free(struct gpu *g, struct gpu_buffer *buffer);

@@ -55,6 +55,25 @@ struct gpu_device_info {
     char missing[128]; /* first missing feature where not usable */
 };
 
+/* What memory is held for. */
+enum gpu_use {
+    GPU_USE_OTHER,
+    GPU_USE_SLOTS,    /* frame slots */
+    GPU_USE_BATCHES,  /* reconstruction: uploads, staging, scratch, unfiltered pictures */
+    GPU_USE_ENTROPY,  /* batches of entropy decoding */
+    GPU_USE_RESIDENT, /* their results, in device arenas */
+    GPU_USE_MOTION,   /* batches of motion derivation */
+    GPU_USE_ARRAYS,   /* host arenas */
+    GPU_USE_POOLS,    /* gpu_host_import, staging included */
+    GPU_USE_CAMERAS,  /* development of camera frames */
+    GPU_USES
+};
+
+/* Bytes by enum gpu_use. */
+struct gpu_held {
+    uint64_t device[GPU_USES], host[GPU_USES];
+};
+
 struct gpu;
 struct gpu_debug_shaders;
 
@@ -96,6 +115,9 @@ const struct gpu_device_info *gpu_info(const struct gpu *g);
 unsigned gpu_background_queues(const struct gpu *g);
 /* The number of messages that the validation layer has printed. Thread: any. */
 unsigned gpu_validation_messages(const struct gpu *g);
+
+/* Who holds how much memory of this device, and host memory for it. Thread: any. */
+void gpu_memory_held(const struct gpu *g, struct gpu_held *out);
 
 /* Bytes read and written per second by a shader that copies device memory larger than its caches
  * (software: 16 MiB). Waits: a millisecond of the main queue, on a software device a fraction of a

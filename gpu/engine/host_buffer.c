@@ -23,6 +23,7 @@ struct gpu_host {
     uint8_t *memory;
     uint64_t size;
     bool direct;
+    struct gpu_holding holding; /* of the caller's memory */
     struct gpu_buffer buffer;
     VkDescriptorPool pool;
     uint64_t half; /* windows start at multiples of this and are at most twice as long */
@@ -46,7 +47,7 @@ static int host_create_buffer(struct gpu *g, struct gpu_host *h)
         return GPU_ERR_LOST;
     gpu_log(g, wanted ? 1 : 2, "frames pass through a staging buffer of %llu bytes",
             (unsigned long long)h->size);
-    return gpu_buffer_create(g, h->size, usage, GPU_MEMORY_READBACK, &h->buffer);
+    return gpu_buffer_create_for(g, GPU_USE_POOLS, h->size, usage, GPU_MEMORY_READBACK, &h->buffer);
 }
 
 static int host_create_windows(struct gpu *g, struct gpu_host *h)
@@ -77,6 +78,7 @@ static void host_destroy(struct gpu_host *h)
     if (h->pool)
         h->g->vk.vkDestroyDescriptorPool(h->g->device, h->pool, NULL);
     gpu_buffer_free(h->g, &h->buffer);
+    gpu_unhold(&h->g->books, &h->holding);
     free(h->windows);
     free(h->pending);
     free(h);
@@ -95,6 +97,8 @@ int gpu_host_import(struct gpu *g, void *memory, size_t size, struct gpu_host **
     h->g = g;
     h->memory = memory;
     h->size = size;
+    h->holding = (struct gpu_holding){GPU_USE_POOLS, true, size};
+    gpu_hold(&g->books, &h->holding);
     TRY(host_create_buffer(g, h));
     TRY(host_create_windows(g, h));
     pthread_mutex_lock(&g->lock);

@@ -51,8 +51,8 @@ error:
     return err;
 }
 
-int gpu_image_create(struct gpu *g, uint32_t width, uint32_t height, uint32_t layers,
-                     uint32_t depth, bool wide, struct gpu_image *out)
+int gpu_image_create(struct gpu *g, enum gpu_use use, uint32_t width, uint32_t height,
+                     uint32_t layers, uint32_t depth, bool wide, struct gpu_image *out)
 {
     int err = GPU_OK;
     uint32_t grey = (1u << (depth - 1)) * (wide ? 0x10001u : 0x1010101u);
@@ -85,7 +85,7 @@ int gpu_image_create(struct gpu *g, uint32_t width, uint32_t height, uint32_t la
     VK(g, g->vk.vkCreateImage(g->device, &info, NULL, &image.image));
     g->vk.vkGetImageMemoryRequirements(g->device, image.image, &needs);
     image.bytes = needs.size;
-    TRY(gpu_memory_allocate(g, &needs, GPU_MEMORY_DEVICE, &image.memory));
+    TRY(gpu_memory_allocate(g, &needs, GPU_MEMORY_DEVICE, use, &image.memory, &image.holding));
     VK(g, g->vk.vkBindImageMemory(g->device, image.image, image.memory, 0));
     TRY(create_view(g, &image));
     TRY(gpu_run(g, record_clear, &image));
@@ -100,6 +100,6 @@ void gpu_image_free(struct gpu *g, struct gpu_image *image)
 {
     g->vk.vkDestroyImageView(g->device, image->view, NULL);
     g->vk.vkDestroyImage(g->device, image->image, NULL);
-    g->vk.vkFreeMemory(g->device, image->memory, NULL);
+    gpu_memory_release(g, image->memory, &image->holding);
     memset(image, 0, sizeof(*image));
 }

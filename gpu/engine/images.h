@@ -6,6 +6,7 @@
 #ifndef PELTON_GPU_IMAGES_H
 #define PELTON_GPU_IMAGES_H
 
+#include "gpu/engine/memory_use.h"
 #include "gpu/engine/vk.h"
 
 struct gpu_image {
@@ -15,12 +16,13 @@ struct gpu_image {
     uint32_t width, height, layers, texel_bytes;
     uint32_t grey[2];
     uint64_t bytes;
+    struct gpu_holding holding;
 };
 
 /* Samples have 8 bits, or 16 where `wide`. All are grey at first: half the range of `depth` bits.
  * Waits. */
-int gpu_image_create(struct gpu *g, uint32_t width, uint32_t height, uint32_t layers,
-                     uint32_t depth, bool wide, struct gpu_image *out);
+int gpu_image_create(struct gpu *g, enum gpu_use use, uint32_t width, uint32_t height,
+                     uint32_t layers, uint32_t depth, bool wide, struct gpu_image *out);
 void gpu_image_free(struct gpu *g, struct gpu_image *image);
 
 #endif

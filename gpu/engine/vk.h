@@ -15,6 +15,7 @@
 #include <volk.h>
 
 #include "gpu/engine/gpu.h"
+#include "gpu/engine/memory_use.h"
 #include "gpu/engine/queue.h"
 
 /* Do a Vulkan call. On failure log the call, its result, file and line, set the local `err`, and
@@ -100,6 +101,7 @@ struct gpu {
     struct gpu_host *hosts;
     struct gpu_arena_list arenas;
     struct gpu_kept kept;
+    struct gpu_books books; /* who holds memory */
 
     VkDescriptorSetLayout host_set;                /* one storage buffer */
     struct gpu_debug *debug;                       /* NULL: no --gpu-debug */

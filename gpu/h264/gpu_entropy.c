@@ -305,8 +305,9 @@ static int need_staging(struct gpu_entropy_batch *b)
             (sizeof(struct rec_mb) + sizeof(struct rec_motion) + ENTROPY_SYNTAX_BYTES) +
         (uint64_t)b->e->params.coeff_blocks * ENTROPY_COEFF_BLOCK_BYTES;
     return b->staging.buffer ? GPU_OK
-                             : gpu_buffer_create(b->e->g, size, VK_BUFFER_USAGE_TRANSFER_DST_BIT,
-                                                 GPU_MEMORY_READBACK, &b->staging);
+                             : gpu_buffer_create_for(b->e->g, GPU_USE_ENTROPY, size,
+                                                     VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+                                                     GPU_MEMORY_READBACK, &b->staging);
 }
 
 static int need_copy(struct gpu_entropy_batch *b)

@@ -42,11 +42,12 @@ static int create_buffers(struct gpu_entropy_batch *b)
     buffer_sizes(&b->e->params, sizes);
     for (uint32_t i = 0; i < ENT_BINDINGS; i++)
         if (i != ENT_BIND_TABLES)
-            TRY(gpu_buffer_create(g, sizes[i], usage, GPU_MEMORY_DEVICE, &b->device[i]));
-    TRY(gpu_buffer_create(g, sizes[ENT_BIND_SLICES] + sizes[ENT_BIND_BYTES],
-                          VK_BUFFER_USAGE_TRANSFER_SRC_BIT, GPU_MEMORY_UPLOAD, &b->up));
-    TRY(gpu_buffer_create(g, sizes[ENT_BIND_RESULTS] + sizes[ENT_BIND_COUNTS],
-                          VK_BUFFER_USAGE_TRANSFER_DST_BIT, GPU_MEMORY_READBACK, &b->results));
+            TRY(gpu_buffer_create_for(g, GPU_USE_ENTROPY, sizes[i], usage, GPU_MEMORY_DEVICE,
+                                      &b->device[i]));
+    TRY(gpu_buffer_create_for(g, GPU_USE_ENTROPY, sizes[ENT_BIND_SLICES] + sizes[ENT_BIND_BYTES],
+                              VK_BUFFER_USAGE_TRANSFER_SRC_BIT, GPU_MEMORY_UPLOAD, &b->up));
+    TRY(gpu_buffer_create_for(g, GPU_USE_ENTROPY, sizes[ENT_BIND_RESULTS] + sizes[ENT_BIND_COUNTS],
+                              VK_BUFFER_USAGE_TRANSFER_DST_BIT, GPU_MEMORY_READBACK, &b->results));
 error:
     return err;
 }
@@ -167,9 +168,9 @@ int gpu_entropy_create(struct gpu *g, const struct gpu_entropy_params *params,
     }
     TRY(gpu_layout_get(g, &(struct gpu_bindings){.buffers = (1u << ENT_BINDINGS) - 1}, 4,
                        &e->layout));
-    TRY(gpu_buffer_create(g, sizeof(*params->tables),
-                          VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
-                          GPU_MEMORY_DEVICE, &e->tables));
+    TRY(gpu_buffer_create_for(g, GPU_USE_ENTROPY, sizeof(*params->tables),
+                              VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+                              GPU_MEMORY_DEVICE, &e->tables));
     TRY(gpu_run(g, record_tables, e));
     e->params.tables = NULL;
     e->batches = calloc(params->batches, sizeof(*e->batches));

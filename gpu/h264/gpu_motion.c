@@ -96,8 +96,9 @@ static int need_input(struct gpu_motion_batch *b)
     const uint64_t size = (uint64_t)b->m->params.mbs *
                           (sizeof(struct rec_mb) + sizeof(struct rec_motion) + MOTION_SYNTAX_BYTES);
     return b->input.buffer ? GPU_OK
-                           : gpu_buffer_create(b->m->g, size, VK_BUFFER_USAGE_TRANSFER_SRC_BIT,
-                                               GPU_MEMORY_UPLOAD, &b->input);
+                           : gpu_buffer_create_for(b->m->g, GPU_USE_MOTION, size,
+                                                   VK_BUFFER_USAGE_TRANSFER_SRC_BIT,
+                                                   GPU_MEMORY_UPLOAD, &b->input);
 }
 
 /* The sources of the arrays. Arrays outside arenas are copied to the batch's input, which has room
@@ -281,8 +282,9 @@ static int need_staging(struct gpu_motion_batch *b)
     const uint64_t size = (uint64_t)b->m->params.mbs *
                           (sizeof(struct rec_mb) + sizeof(struct rec_motion) + MOTION_MAP_BYTES);
     return b->staging.buffer ? GPU_OK
-                             : gpu_buffer_create(b->m->g, size, VK_BUFFER_USAGE_TRANSFER_DST_BIT,
-                                                 GPU_MEMORY_READBACK, &b->staging);
+                             : gpu_buffer_create_for(b->m->g, GPU_USE_MOTION, size,
+                                                     VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+                                                     GPU_MEMORY_READBACK, &b->staging);
 }
 
 static int record_output(struct gpu_motion_batch *b, struct gpu_submission *s, uint32_t binding,

@@ -34,12 +34,13 @@ static int create_buffers(struct gpu_motion_batch *b)
     int err = GPU_OK;
     gpu_motion_sizes(&b->m->params, sizes);
     for (uint32_t i = 0; i < MOT_BINDINGS; i++)
-        TRY(gpu_buffer_create(g, sizes[i], usage, GPU_MEMORY_DEVICE, &b->device[i]));
-    TRY(gpu_buffer_create(g,
-                          sizes[MOT_BIND_PICTURES] + sizes[MOT_BIND_SLICES] + sizes[MOT_BIND_MAPS],
-                          VK_BUFFER_USAGE_TRANSFER_SRC_BIT, GPU_MEMORY_UPLOAD, &b->up));
-    TRY(gpu_buffer_create(g, sizes[MOT_BIND_RESULTS], VK_BUFFER_USAGE_TRANSFER_DST_BIT,
-                          GPU_MEMORY_READBACK, &b->results));
+        TRY(gpu_buffer_create_for(g, GPU_USE_MOTION, sizes[i], usage, GPU_MEMORY_DEVICE,
+                                  &b->device[i]));
+    TRY(gpu_buffer_create_for(
+        g, GPU_USE_MOTION, sizes[MOT_BIND_PICTURES] + sizes[MOT_BIND_SLICES] + sizes[MOT_BIND_MAPS],
+        VK_BUFFER_USAGE_TRANSFER_SRC_BIT, GPU_MEMORY_UPLOAD, &b->up));
+    TRY(gpu_buffer_create_for(g, GPU_USE_MOTION, sizes[MOT_BIND_RESULTS],
+                              VK_BUFFER_USAGE_TRANSFER_DST_BIT, GPU_MEMORY_READBACK, &b->results));
 error:
     return err;
 }

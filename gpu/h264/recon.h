@@ -7,8 +7,8 @@
  * batch runs (the ping-pong pair of the deblocking filter). Batches execute in the order of
  * submission. The caller chooses the slots, and relies on that order alone when it reuses one.
  *
- * Thread: one at a time for each recon; recon_done, recon_wait, recon_times, recon_width and
- * recon_memory: any, beside it. Other threads may use the struct gpu meanwhile.
+ * Thread: one at a time for each recon; recon_done, recon_wait and recon_times: any, beside it.
+ * Other threads may use the struct gpu meanwhile.
  */
 #ifndef PELTON_RECON_H
 #define PELTON_RECON_H
@@ -82,6 +82,15 @@ void recon_free(struct recon *r);
  * device's limits. recon_submit splits longer calls. */
 uint32_t recon_width(const struct recon *r);
 uint64_t recon_memory(const struct recon *r); /* device bytes it holds */
+
+/* Other numbers of slots and of pictures of a batch. recon_growth_create makes the memory, which
+ * takes long. Thread: any, beside all others. recon_grow waits for what is in flight, copies the
+ * first `frames` slots, and frees growth; after an error r is as it was. */
+struct recon_growth;
+int recon_growth_create(const struct recon *r, uint32_t slots, uint32_t width,
+                        struct recon_growth **out);
+int recon_grow(struct recon *r, struct recon_growth *growth, uint32_t frames);
+void recon_growth_free(struct recon_growth *growth); /* NULL allowed */
 
 /* One picture of a batch: its records, or a copy of another slot (for a missing or lost picture). A
  * copy takes the frame, or one field of it, or some planes; a field may come from the same slot. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Creation of a recon: frame store, scratch buffers, pipelines, flights. Everything is allocated
- * here, except for the little that recon_prepare.c adds later.
+ * Creation of a recon: frame store, scratch buffers, pipelines, flights. recon_prepare.c adds what
+ * depends on the batches, and recon_grow.c makes more room.
  */
 #include "gpu/engine/descriptors.h"
 #include "gpu/h264/recon_internal.h"
@@ -116,7 +116,8 @@ static int create_images(struct recon *r)
                           : chroma && r->params.chroma_format_idc < 2 ? h / 2
                                                                       : h,
                  layers = i < 3 ? r->worst.pictures : r->params.slots;
-        err = gpu_image_create(r->g, width, height, none ? 1 : layers,
+        enum gpu_use use = i < 3 ? GPU_USE_BATCHES : GPU_USE_SLOTS;
+        err = gpu_image_create(r->g, use, width, height, none ? 1 : layers,
                                r->params.bit_depth[chroma && !r->params.separate_planes], r->wide,
                                &r->images[i]);
     }
@@ -137,11 +138,11 @@ static int create_scratch(struct recon *r)
     }
     if (!at)
         return GPU_OK;
-    return gpu_buffer_create(r->g, at,
-                             VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
-                                 VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT |
-                                 VK_BUFFER_USAGE_TRANSFER_DST_BIT,
-                             GPU_MEMORY_DEVICE, &r->scratch);
+    return gpu_buffer_create_for(r->g, GPU_USE_BATCHES, at,
+                                 VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
+                                     VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT |
+                                     VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+                                 GPU_MEMORY_DEVICE, &r->scratch);
 }
 
 static int create_pipelines(struct recon *r)
@@ -160,8 +161,8 @@ static int create_descriptors(struct recon *r)
     return err;
 }
 
-/* Images and scratch never move; the sections of the upload are bound for each submission. */
-static void write_set(struct recon *r, struct recon_flight *f)
+/* The sections of the upload are bound for each submission. */
+void recon_set_write(struct recon *r, struct recon_flight *f)
 {
     struct gpu *g = r->g;
     for (uint32_t i = 0; i <= BIND_DELIVER; i++)
@@ -182,17 +183,42 @@ static void write_set(struct recon *r, struct recon_flight *f)
     }
 }
 
+static int list_grow(void **list, size_t count, size_t size)
+{
+    void *grown = realloc(*list, count * size);
+    *list = grown ? grown : *list;
+    return grown ? GPU_OK : GPU_ERR_NOMEM;
+}
+
+int recon_flight_lists(struct recon_flight *f, uint32_t pictures)
+{
+    size_t n = 3 * (size_t)pictures;
+    int err = list_grow((void **)&f->regions, n + 16, sizeof(*f->regions));
+    if (err == GPU_OK)
+        err = list_grow((void **)&f->copies, n, sizeof(*f->copies));
+    return err < 0 ? err : list_grow((void **)&f->pieces, n, sizeof(*f->pieces));
+}
+
+int recon_room_make(struct recon *r)
+{
+    int err = choose_width(r);
+    if (err == GPU_OK)
+        err = create_images(r);
+    return err < 0 ? err : create_scratch(r);
+}
+
+void recon_room_free(struct recon *r)
+{
+    gpu_buffer_free(r->g, &r->scratch);
+    for (uint32_t i = 0; i < RECON_IMAGE_COUNT; i++)
+        gpu_image_free(r->g, &r->images[i]);
+}
+
 static int create_flight(struct recon *r, struct recon_flight *f)
 {
-    int err = GPU_ERR_NOMEM;
-    f->regions = calloc(3 * (size_t)r->worst.pictures + 16, sizeof(*f->regions));
-    f->copies = calloc(3 * (size_t)r->worst.pictures, sizeof(*f->copies));
-    f->pieces = calloc(3 * (size_t)r->worst.pictures, sizeof(*f->pieces));
-    if (!f->regions || !f->copies || !f->pieces)
-        return err;
-    err = recon_flight_grow(r, f, r->upload_capacity);
+    int err = recon_flight_lists(f, r->worst.pictures);
     if (err == GPU_OK)
-        write_set(r, f);
+        recon_set_write(r, f);
     return err;
 }
 
@@ -238,10 +264,8 @@ int recon_create(struct gpu *g, const struct recon_params *params, struct recon 
     if (!r->items || !r->slot_reads)
         goto error;
     TRY(recon_queues_open(r));
-    TRY(choose_width(r));
+    TRY(recon_room_make(r));
     TRY(create_pipelines(r));
-    TRY(create_images(r));
-    TRY(create_scratch(r));
     TRY(create_descriptors(r));
     for (uint32_t i = 0; i < r->flight_count; i++)
         TRY(create_flight(r, &r->flights[i]));
@@ -275,9 +299,7 @@ void recon_free(struct recon *r)
         free_flight(r, &r->flights[i]);
     r->g->vk.vkDestroyDescriptorPool(r->g->device, r->descriptors, NULL);
     gpu_buffer_free(r->g, &r->blur);
-    gpu_buffer_free(r->g, &r->scratch);
-    for (uint32_t i = 0; i < RECON_IMAGE_COUNT; i++)
-        gpu_image_free(r->g, &r->images[i]);
+    recon_room_free(r);
     recon_queues_close(r);
     free(r->slot_reads);
     free(r->items);

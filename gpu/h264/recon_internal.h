@@ -29,6 +29,9 @@
     (RECON_B(BIND_PICTURES) | RECON_B(BIND_MBS) | RECON_B(BIND_MOTION) | RECON_B(BIND_SLICES) |    \
      RECON_B(BIND_COEFFS) | RECON_B(BIND_WEIGHTS) | RECON_B(BIND_SCALING) | RECON_B(BIND_DELIVER))
 
+/* those that arenas may hold */
+#define RECON_LARGE (RECON_B(BIND_MBS) | RECON_B(BIND_MOTION) | RECON_B(BIND_COEFFS))
+
 #define RECON_FORMATS 5
 /* each also for crops by whole texels */
 #define RECON_DELIVER_VARIANTS (2 * RECON_FORMATS)
@@ -94,29 +97,34 @@ struct recon_copy {
     VkBufferCopy region;
 };
 
-/* Records that are packed as they are: bytes of a section. */
+/* Bytes of a section that go through staging. */
 struct recon_piece {
     uint32_t section;
     uint64_t to, bytes;
-    const void *from;
+    uint64_t staged;  /* where they lie there */
+    const void *from; /* NULL: the macroblocks of view without gaps, and so the next piece */
+    const struct rec_view *view;
 };
 
 /* The buffers of one chunk in flight; all of it is reused for ever. */
 struct recon_flight {
     struct gpu_submission *s; /* while it is being recorded */
     VkDescriptorSet set;
-    struct gpu_buffer staging, upload; /* unified: only staging, which the shaders read */
+    /* Both grow with need. Staging has only what is not fetched from arenas. Unified: there is only
+     * staging, laid out as the upload, and the shaders read it. */
+    struct gpu_buffer staging, upload;
+    uint64_t staged[BIND_DELIVER + 1]; /* where staging has room for a section's next bytes */
     VkBufferCopy *regions;             /* of staging, to be uploaded; [3 * width + 16] */
     uint32_t region_count;
     struct recon_copy *copies; /* from arenas; [3 * width] */
     uint32_t copy_count;
-    struct recon_piece *pieces; /* of records that may lie in arenas; [3 * width] */
+    struct recon_piece *pieces; /* of large records that lie in none; [3 * width] */
     uint32_t piece_count;
     /* submissions that wrote the copies which lie in the device's own memory; 0: none of them */
     struct gpu_point writers[GPU_QUEUES];
     uint32_t writer_count;
     /* recon_pack.c: the region of each section that may still grow */
-    struct recon_section open[BIND_DELIVER + 1];
+    VkBufferCopy open[BIND_DELIVER + 1];
     uint64_t upload_bytes;
     const struct recon_chunk *chunk; /* while it is being submitted */
     bool ends;                       /* it is the last chunk of its call */
@@ -128,7 +136,7 @@ struct recon {
     struct recon_params params;
     struct recon_shape worst;
     uint32_t delivery_capacity; /* per submission */
-    uint64_t upload_capacity;   /* usual size of a flight's staging */
+    uint64_t upload_capacity;   /* most of an upload, but for a single picture */
     uint32_t coeff_block_bytes;
     bool wide; /* samples of 16 bits, coefficients of 32 */
 
@@ -219,14 +227,22 @@ static inline uint64_t *recon_slot_read(struct recon *r, uint32_t slot, int part
     return &r->slot_reads[2 * (size_t)slot + (part == RECON_PART_DOWN)];
 }
 
+/* ---- recon_create.c ---- */
+
+/* Images and scratch for params.slots and for batches of params.width, or fewer. */
+int recon_room_make(struct recon *r);
+void recon_room_free(struct recon *r);
+/* The lists of a flight for batches of so many pictures. It must be idle. */
+int recon_flight_lists(struct recon_flight *f, uint32_t pictures);
+/* Images and scratch of the flight's descriptors. It must be idle. */
+void recon_set_write(struct recon *r, struct recon_flight *f);
+
 /* ---- recon_prepare.c ---- */
 
 int recon_queues_open(struct recon *r);
 void recon_queues_close(struct recon *r);
 /* The pipelines that every batch may need. */
 int recon_pipelines_make(struct recon *r);
-/* Make a flight's buffers hold bytes; it must be idle. */
-int recon_flight_grow(struct recon *r, struct recon_flight *f, uint64_t bytes);
 /* Buffers and pipelines of a chunk whose deliveries are planned. */
 int recon_prepare(struct recon *r, struct recon_flight *f, struct recon_chunk *chunk);
 
@@ -235,25 +251,27 @@ int recon_prepare(struct recon *r, struct recon_flight *f, struct recon_chunk *c
  * a section of it would exceed the reach of a descriptor. */
 uint64_t recon_upload_capacity(const struct recon *r);
 /* A region of staging is complete. */
-static inline void recon_section_close(struct recon_flight *f, struct recon_section *open)
+static inline void recon_section_close(struct recon_flight *f, VkBufferCopy *open)
 {
     if (open->size)
-        f->regions[f->region_count++] = (VkBufferCopy){open->offset, open->offset, open->size};
+        f->regions[f->region_count++] = *open;
     f->upload_bytes += open->size;
     open->size = 0;
 }
 
 /* Bytes of staging are to be uploaded; those of a section come in order and join where they touch.
  */
-static inline void recon_section_staged(struct recon_flight *f, uint32_t section, uint64_t begin,
-                                        uint64_t bytes)
+static inline void recon_section_staged(struct recon_flight *f, uint32_t section,
+                                        const VkBufferCopy *copy)
 {
-    struct recon_section *open = &f->open[section];
-    if (!open->size || open->offset + open->size != begin) {
+    VkBufferCopy *open = &f->open[section];
+    if (!open->size || open->dstOffset + open->size != copy->dstOffset ||
+        open->srcOffset + open->size != copy->srcOffset) {
         recon_section_close(f, open);
-        open->offset = begin;
+        *open = *copy;
+        return;
     }
-    open->size += bytes;
+    open->size += copy->size;
 }
 
 /* As many pictures, and then deliveries, as fit one submission. */

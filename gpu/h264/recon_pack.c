@@ -136,22 +136,18 @@ void recon_chunk_plan(const struct recon *r, const struct recon_picture *picture
     chunk->bytes = sections_lay_out(r, &c, shape.deliveries, chunk->sections);
 }
 
-#define DIRECT_BYTES 4096 /* less is not worth a copy command of its own */
-
-/* Records to entry `at` of a section. Large ones wait in a list until it is known where they lie;
- * the others go to staging. */
-static void section_put(struct recon_flight *f, const struct recon_chunk *chunk, uint32_t section,
-                        uint64_t at, const void *from, uint64_t count, uint64_t size)
+/* Records to entry `at` of a section of small ones. */
+static void section_put(const struct recon *r, struct recon_flight *f,
+                        const struct recon_chunk *chunk, uint32_t section, uint64_t at,
+                        const void *from, uint64_t count, uint64_t size)
 {
     uint64_t to = chunk->sections[section].offset + at * size, bytes = count * size;
+    uint64_t staged = r->g->unified ? to : f->staged[section];
     if (!bytes)
         return;
-    if (section == BIND_MBS || section == BIND_MOTION || section == BIND_COEFFS) {
-        f->pieces[f->piece_count++] = (struct recon_piece){section, to, bytes, from};
-        return;
-    }
-    memcpy(f->staging.map + to, from, bytes);
-    recon_section_staged(f, section, to, bytes);
+    f->staged[section] += bytes;
+    memcpy(f->staging.map + staged, from, bytes);
+    recon_section_staged(f, section, &(VkBufferCopy){staged, to, bytes});
 }
 
 static uint32_t coeff_block_total(const struct rec_mb *mb)
@@ -180,30 +176,6 @@ static void pack_compact(const struct recon *r, uint8_t *to, uint8_t *coeff_bloc
     }
 }
 
-static void pack_macroblocks(struct recon *r, struct recon_flight *f,
-                             const struct recon_chunk *chunk, const struct rec_view *view,
-                             const struct counts *c)
-{
-    uint64_t mbs = chunk->sections[BIND_MBS].offset + c->mbs * sizeof(struct rec_mb),
-             coeff_blocks = recon_packed_blocks(r, view);
-    uint64_t coeffs = chunk->sections[BIND_COEFFS].offset + c->coeff_blocks * r->coeff_block_bytes;
-    if (coeff_blocks == view->coeff_block_count) {
-        section_put(f, chunk, BIND_MBS, c->mbs, view->mbs, view->head.mb_count,
-                    sizeof(struct rec_mb));
-        section_put(f, chunk, BIND_COEFFS, c->coeff_blocks, view->coeffs, coeff_blocks,
-                    r->coeff_block_bytes);
-        return;
-    }
-    pack_compact(r, f->staging.map + mbs, f->staging.map + coeffs, view);
-    /* they are in staging already */
-    f->pieces[f->piece_count++] =
-        (struct recon_piece){BIND_MBS, mbs, view->head.mb_count * sizeof(struct rec_mb), NULL};
-    f->pieces[f->piece_count++] =
-        (struct recon_piece){BIND_COEFFS, coeffs, coeff_blocks * r->coeff_block_bytes, NULL};
-}
-
-/* Motion is 4 bytes in 5 of a picture without coefficients. Pictures without motion leave a gap
- * that is not uploaded. */
 static void pack_picture(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk,
                          const struct recon_picture *picture, struct counts *c)
 {
@@ -216,51 +188,38 @@ static void pack_picture(struct recon *r, struct recon_flight *f, const struct r
     head.coeff_base = (uint32_t)c->coeff_blocks;
     head.weight_base = (uint32_t)c->weights;
     head.scaling_base = (uint32_t)c->scaling;
-    section_put(f, chunk, BIND_PICTURES, c->pictures, &head, 1, sizeof(head));
-    pack_macroblocks(r, f, chunk, view, c);
-    if (view->head.has_inter && view->motion)
-        section_put(f, chunk, BIND_MOTION, c->mbs, view->motion, head.mb_count,
-                    sizeof(struct rec_motion));
-    section_put(f, chunk, BIND_SLICES, c->slices, view->slices, view->slice_count,
+    section_put(r, f, chunk, BIND_PICTURES, c->pictures, &head, 1, sizeof(head));
+    section_put(r, f, chunk, BIND_SLICES, c->slices, view->slices, view->slice_count,
                 sizeof(struct rec_slice));
-    section_put(f, chunk, BIND_WEIGHTS, c->weights, view->weights, view->weight_count,
+    section_put(r, f, chunk, BIND_WEIGHTS, c->weights, view->weights, view->weight_count,
                 sizeof(int16_t));
-    section_put(f, chunk, BIND_SCALING, c->scaling, view->scaling, view->scaling_count,
+    section_put(r, f, chunk, BIND_SCALING, c->scaling, view->scaling, view->scaling_count,
                 sizeof(struct rec_scaling));
     counts_add_picture(r, c, view);
 }
 
-/* By way of staging, or, where they lie in an arena, by the device alone. */
-static void pieces_put(struct recon *r, struct recon_flight *f)
+static void pieces_put(const struct recon *r, struct recon_flight *f)
 {
+    uint8_t *staging = f->staging.map;
     for (uint32_t i = 0; i < f->piece_count; i++) {
         const struct recon_piece *p = &f->pieces[i];
-        struct gpu_place place;
-        if (p->from && gpu_arena_find(r->g, p->from, p->bytes, &place) &&
-            (place.device || p->bytes >= DIRECT_BYTES)) {
-            f->copies[f->copy_count++] =
-                (struct recon_copy){place.buffer, {place.offset, p->to, p->bytes}};
-            f->upload_bytes += place.device ? 0 : p->bytes;
-            if (place.device && !f->writer_count)
-                f->writer_count = gpu_arena_writers(r->g, f->writers);
-            continue;
-        }
         if (p->from)
-            memcpy(f->staging.map + p->to, p->from, p->bytes);
-        recon_section_staged(f, p->section, p->to, p->bytes);
+            memcpy(staging + p->staged, p->from, p->bytes);
+        else if (p->section == BIND_MBS)
+            pack_compact(r, staging + p->staged, staging + p[1].staged, p->view);
+        recon_section_staged(f, p->section, &(VkBufferCopy){p->staged, p->to, p->bytes});
     }
 }
 
 void recon_chunk_pack(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk)
 {
     struct counts c = {0};
-    f->region_count = f->copy_count = f->piece_count = f->writer_count = 0;
-    f->upload_bytes = 0;
+    f->region_count = 0;
     for (uint32_t i = 0; i < chunk->picture_count; i++)
         if (chunk->pictures[i].view)
             pack_picture(r, f, chunk, &chunk->pictures[i], &c);
     for (uint32_t i = 0; i < chunk->delivery_count; i++)
-        section_put(f, chunk, BIND_DELIVER, i, &chunk->items[i].args, 1,
+        section_put(r, f, chunk, BIND_DELIVER, i, &chunk->items[i].args, 1,
                     sizeof(struct recon_deliver_args));
     pieces_put(r, f);
     for (uint32_t i = 0; i <= BIND_DELIVER; i++)

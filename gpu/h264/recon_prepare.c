@@ -4,8 +4,8 @@
  *
  * A pipeline is the compilation of a shader for the store's sample size, with the constants of its
  * format. Those that nearly every batch needs are made with the store, in parallel. Others, such as
- * deliveries in another format, are made when a chunk first needs them; so are the blur's buffers,
- * and staging grows for a picture of unusually many slices.
+ * deliveries in another format, are made when a chunk first needs them. So are the blur's buffers,
+ * and those of uploads grow with the batches.
  */
 #include "gpu/h264/recon_internal.h"
 
@@ -142,22 +142,125 @@ static bool want_deliveries(struct recon *r, struct wants *wants, const struct r
 
 /* ---- buffers ---- */
 
-int recon_flight_grow(struct recon *r, struct recon_flight *f, uint64_t bytes)
+#define DIRECT_BYTES 4096       /* less is not worth a copy command of its own */
+#define FLIGHT_BYTES (1u << 20) /* a flight's buffers at first */
+
+/* Records by way of staging, or, where they lie in an arena, by the device alone. from NULL: of
+ * view, without gaps. */
+static void records_plan(struct recon *r, struct recon_flight *f, struct recon_piece piece)
+{
+    struct gpu_place place;
+    if (!piece.bytes)
+        return;
+    if (piece.from && gpu_arena_find(r->g, piece.from, piece.bytes, &place) &&
+        (place.device || piece.bytes >= DIRECT_BYTES)) {
+        f->copies[f->copy_count++] =
+            (struct recon_copy){place.buffer, {place.offset, piece.to, piece.bytes}};
+        f->upload_bytes += place.device ? 0 : piece.bytes;
+        if (place.device && !f->writer_count)
+            f->writer_count = gpu_arena_writers(r->g, f->writers);
+        return;
+    }
+    piece.staged = r->g->unified ? piece.to : f->staged[piece.section];
+    f->staged[piece.section] += piece.bytes;
+    f->pieces[f->piece_count++] = piece;
+}
+
+/* The large records of a picture, whose macroblocks and coefficient blocks begin there. Motion is 4
+ * bytes in 5 of a picture without coefficients. Pictures without motion leave a gap that is not
+ * uploaded. */
+static void picture_plan(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk,
+                         const struct rec_view *view, uint64_t mbs, uint64_t coeff_blocks)
+{
+    uint64_t blocks = recon_packed_blocks(r, view), count = view->head.mb_count;
+    bool compact = blocks != view->coeff_block_count;
+    struct recon_piece piece = {.section = BIND_MBS,
+                                .to =
+                                    chunk->sections[BIND_MBS].offset + mbs * sizeof(struct rec_mb),
+                                .bytes = count * sizeof(struct rec_mb),
+                                .from = compact ? NULL : view->mbs,
+                                .view = view};
+    records_plan(r, f, piece);
+    piece.section = BIND_COEFFS;
+    piece.to = chunk->sections[BIND_COEFFS].offset + coeff_blocks * r->coeff_block_bytes;
+    piece.bytes = blocks * r->coeff_block_bytes;
+    piece.from = compact ? NULL : view->coeffs;
+    records_plan(r, f, piece);
+    if (!view->head.has_inter || !view->motion)
+        return;
+    piece.section = BIND_MOTION;
+    piece.to = chunk->sections[BIND_MOTION].offset + mbs * sizeof(struct rec_motion);
+    piece.bytes = count * sizeof(struct rec_motion);
+    piece.from = view->motion;
+    records_plan(r, f, piece);
+}
+
+/* Staging holds what passes through it, section after section. Returns its bytes. */
+static uint64_t staging_close(struct recon *r, struct recon_flight *f,
+                              const struct recon_chunk *chunk)
+{
+    uint64_t at = 0, base[BIND_DELIVER + 1];
+    if (r->g->unified)
+        return chunk->bytes;
+    for (uint32_t i = 0; i <= BIND_DELIVER; i++) {
+        bool small = RECON_UPLOADED & RECON_B(i) & ~RECON_LARGE;
+        base[i] = at;
+        at += ((small ? chunk->sections[i].size : f->staged[i]) + 15) / 16 * 16;
+        f->staged[i] = base[i];
+    }
+    for (uint32_t i = 0; i < f->piece_count; i++)
+        f->pieces[i].staged += base[f->pieces[i].section];
+    return at;
+}
+
+/* What is fetched from arenas, and what passes through staging. Returns the bytes of that. */
+static uint64_t flight_plan(struct recon *r, struct recon_flight *f,
+                            const struct recon_chunk *chunk)
+{
+    uint64_t mbs = 0, coeff_blocks = 0;
+    f->copy_count = f->piece_count = f->writer_count = 0;
+    f->upload_bytes = 0;
+    memset(f->staged, 0, sizeof(f->staged));
+    for (uint32_t i = 0; i < chunk->picture_count; i++) {
+        const struct rec_view *view = chunk->pictures[i].view;
+        if (!view)
+            continue;
+        picture_plan(r, f, chunk, view, mbs, coeff_blocks);
+        mbs += view->head.mb_count;
+        coeff_blocks += recon_packed_blocks(r, view);
+    }
+    return staging_close(r, f, chunk);
+}
+
+/* Twice as large as before at least, so that it seldom grows. */
+static uint64_t grown_size(const struct recon *r, uint64_t before, uint64_t bytes)
+{
+    uint64_t twice = before ? 2 * before : FLIGHT_BYTES;
+    twice = twice > r->upload_capacity ? r->upload_capacity : twice;
+    return before >= bytes ? before : bytes > twice ? bytes : twice;
+}
+
+/* The flight must be idle. */
+static int flight_grow(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk)
 {
     struct gpu *g = r->g;
-    int err = GPU_OK;
-    if (f->staging.size >= bytes)
-        return GPU_OK;
-    gpu_buffer_free(g, &f->staging);
-    gpu_buffer_free(g, &f->upload);
     const VkBufferUsageFlags shader = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT,
                              from = VK_BUFFER_USAGE_TRANSFER_SRC_BIT,
                              to = VK_BUFFER_USAGE_TRANSFER_DST_BIT;
-    if (g->unified)
-        return gpu_buffer_create(g, bytes, shader | to, GPU_MEMORY_SHARED, &f->staging);
-    err = gpu_buffer_create(g, bytes, shader | to, GPU_MEMORY_DEVICE, &f->upload);
-    if (err == GPU_OK)
-        err = gpu_buffer_create(g, bytes, from, GPU_MEMORY_UPLOAD, &f->staging);
+    uint64_t staging = grown_size(r, f->staging.size, flight_plan(r, f, chunk)),
+             upload = g->unified ? 0 : grown_size(r, f->upload.size, chunk->bytes);
+    int err = GPU_OK;
+    if (f->staging.size < staging) {
+        gpu_buffer_free(g, &f->staging);
+        TRY(gpu_buffer_create_for(g, GPU_USE_BATCHES, staging, g->unified ? shader | to : from,
+                                  g->unified ? GPU_MEMORY_SHARED : GPU_MEMORY_UPLOAD, &f->staging));
+    }
+    if (f->upload.size < upload) {
+        gpu_buffer_free(g, &f->upload);
+        TRY(gpu_buffer_create_for(g, GPU_USE_BATCHES, upload, shader | to, GPU_MEMORY_DEVICE,
+                                  &f->upload));
+    }
+error:
     return err;
 }
 
@@ -169,15 +272,16 @@ int recon_prepare(struct recon *r, struct recon_flight *f, struct recon_chunk *c
     if (chunk->shape.pictures)
         want_passes(r, &wants, &chunk->shape);
     bool blurred = want_deliveries(r, &wants, chunk);
-    TRY(recon_flight_grow(r, f, chunk->bytes));
+    TRY(flight_grow(r, f, chunk));
     if (blurred && !r->blur_heads)
         r->blur_heads = calloc(r->delivery_capacity, sizeof(*r->blur_heads));
     if (blurred && !r->blur_heads)
         return GPU_ERR_NOMEM;
     if (blurred && !r->blur.buffer)
-        TRY(gpu_buffer_create(r->g, (uint64_t)r->delivery_capacity * sizeof(struct recon_blur),
-                              VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
-                              GPU_MEMORY_DEVICE, &r->blur));
+        TRY(gpu_buffer_create_for(
+            r->g, GPU_USE_BATCHES, (uint64_t)r->delivery_capacity * sizeof(struct recon_blur),
+            VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+            GPU_MEMORY_DEVICE, &r->blur));
     if (wants.count)
         TRY(gpu_pipelines_make(r->g, wants.all, wants.count));
 error:

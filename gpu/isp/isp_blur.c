@@ -44,9 +44,9 @@ int isp_blur_prepare(struct isp *isp)
     TRY(gpu_pipeline_get(g, isp->blur_layout, shader_isp_blur, sizeof(shader_isp_blur), NULL, 0,
                          "isp blur", &isp->blur_join));
     TRY(create_sets(isp));
-    TRY(gpu_buffer_create(g, isp->width * sizeof(struct isp_blur),
-                          VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
-                          GPU_MEMORY_DEVICE, &isp->blur));
+    TRY(gpu_buffer_create_for(g, GPU_USE_CAMERAS, isp->width * sizeof(struct isp_blur),
+                              VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+                              GPU_MEMORY_DEVICE, &isp->blur));
 error:
     return err;
 }

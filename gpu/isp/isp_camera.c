@@ -63,10 +63,10 @@ static int upload_table(struct isp_camera *c, const uint32_t *table, uint64_t by
     struct gpu_buffer staging = {0};
     int err = GPU_OK;
     const VkBufferUsageFlags shader = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
-    TRY(gpu_buffer_create(g, bytes, shader | VK_BUFFER_USAGE_TRANSFER_DST_BIT, GPU_MEMORY_DEVICE,
-                          &c->table));
-    TRY(gpu_buffer_create(g, bytes, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, GPU_MEMORY_READBACK,
-                          &staging));
+    TRY(gpu_buffer_create_for(g, GPU_USE_CAMERAS, bytes, shader | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+                              GPU_MEMORY_DEVICE, &c->table));
+    TRY(gpu_buffer_create_for(g, GPU_USE_CAMERAS, bytes, VK_BUFFER_USAGE_TRANSFER_SRC_BIT,
+                              GPU_MEMORY_READBACK, &staging));
     memcpy(staging.map, table, bytes);
     struct table_copy copy = {staging.buffer, c->table.buffer, bytes};
     TRY(gpu_run(g, record_table, &copy));

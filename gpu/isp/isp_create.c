@@ -27,11 +27,14 @@ static int create_buffers(struct isp *isp, struct isp_flight *f, uint64_t raw_si
                              to = VK_BUFFER_USAGE_TRANSFER_DST_BIT;
     uint64_t bytes = ISP_ARGS_AREA + raw_size;
     int err = GPU_OK;
-    TRY(gpu_buffer_create(g, out_size, shader | from, GPU_MEMORY_DEVICE, &f->output));
+    TRY(gpu_buffer_create_for(g, GPU_USE_CAMERAS, out_size, shader | from, GPU_MEMORY_DEVICE,
+                              &f->output));
     if (g->unified)
-        return gpu_buffer_create(g, bytes, shader, GPU_MEMORY_SHARED, &f->staging);
-    TRY(gpu_buffer_create(g, bytes, shader | to, GPU_MEMORY_DEVICE, &f->upload));
-    TRY(gpu_buffer_create(g, bytes, from, GPU_MEMORY_UPLOAD, &f->staging));
+        return gpu_buffer_create_for(g, GPU_USE_CAMERAS, bytes, shader, GPU_MEMORY_SHARED,
+                                     &f->staging);
+    TRY(gpu_buffer_create_for(g, GPU_USE_CAMERAS, bytes, shader | to, GPU_MEMORY_DEVICE,
+                              &f->upload));
+    TRY(gpu_buffer_create_for(g, GPU_USE_CAMERAS, bytes, from, GPU_MEMORY_UPLOAD, &f->staging));
 error:
     return err;
 }
@@ -83,8 +86,8 @@ int isp_reserve(struct isp *isp, uint64_t raw_bytes, uint64_t out_bytes, uint64_
     gpu_buffer_free(g, &isp->rgb);
     isp->factors_for = VK_NULL_HANDLE; /* a new buffer may have the old one's handle */
     if (err == GPU_OK)
-        err = gpu_buffer_create(g, bytes_of(isp, 8 * most, isp->group, 0), shader,
-                                GPU_MEMORY_DEVICE, &isp->rgb);
+        err = gpu_buffer_create_for(g, GPU_USE_CAMERAS, bytes_of(isp, 8 * most, isp->group, 0),
+                                    shader, GPU_MEMORY_DEVICE, &isp->rgb);
     for (uint32_t i = 0; i < isp->flight_count && err == GPU_OK; i++) {
         free_buffers(isp, &isp->flights[i]);
         err = create_buffers(isp, &isp->flights[i], raw_size, out_size);
@@ -116,8 +119,9 @@ static int create_flight(struct isp *isp, struct isp_flight *f)
                              from = VK_BUFFER_USAGE_TRANSFER_SRC_BIT,
                              to = VK_BUFFER_USAGE_TRANSFER_DST_BIT;
     uint64_t bytes = 4ull * ISP_STATISTICS_WORDS * isp->width;
-    TRY(gpu_buffer_create(g, bytes, shader | from | to, GPU_MEMORY_DEVICE, &f->statistics));
-    TRY(gpu_buffer_create(g, bytes, to, GPU_MEMORY_READBACK, &f->readback));
+    TRY(gpu_buffer_create_for(g, GPU_USE_CAMERAS, bytes, shader | from | to, GPU_MEMORY_DEVICE,
+                              &f->statistics));
+    TRY(gpu_buffer_create_for(g, GPU_USE_CAMERAS, bytes, to, GPU_MEMORY_READBACK, &f->readback));
 error:
     return err;
 }

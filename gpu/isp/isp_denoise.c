@@ -41,8 +41,9 @@ int isp_denoise_prepare(struct isp *isp, bool wanted)
     TRY(create_pipelines(isp));
     TRY(gpu_work_drain(isp->work));
     gpu_buffer_free(g, &isp->factors);
-    TRY(gpu_buffer_create(g, isp->rgb.size / 2, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT,
-                          GPU_MEMORY_DEVICE, &isp->factors));
+    TRY(gpu_buffer_create_for(g, GPU_USE_CAMERAS, isp->rgb.size / 2,
+                              VK_BUFFER_USAGE_STORAGE_BUFFER_BIT, GPU_MEMORY_DEVICE,
+                              &isp->factors));
     gpu_set_write_all(
         g, isp->denoise_set,
         (VkBuffer[2]){

@@ -16,6 +16,8 @@
 #define SLAB_BLOCK   65536u /* blocks of this size and more */
 #define SLAB_HEAD    64u    /* before each block: its slab */
 #define SLAB_COUNT   32u    /* blocks of a slab that is made when one block is needed */
+/* blocks of the first of these; each next one has twice as many: a live stream needs few */
+#define SLAB_FIRST 2u
 /* bytes of one that is made ahead: each costs the driver's time */
 #define LARGE_SLAB (256u << 20)
 
@@ -159,8 +161,10 @@ static void *slab_get(struct memory *m, unsigned class, size_t rounded)
     uv_mutex_lock(&m->lock);
     struct slab *slab = m->slabs[class];
     if (!slab) {
+        uint32_t most = SLAB_FIRST << m->slab_steps[class];
+        m->slab_steps[class] += most < SLAB_COUNT;
         uv_mutex_unlock(&m->lock);
-        slab = slab_create(m, class, rounded, m->slab_bytes, SLAB_COUNT);
+        slab = slab_create(m, class, rounded, m->slab_bytes, most);
         if (!slab)
             return NULL;
         uv_mutex_lock(&m->lock);

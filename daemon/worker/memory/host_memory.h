@@ -19,6 +19,7 @@ struct memory {
     void *free_list[MEMORY_CLASSES];
     struct slab *slabs[MEMORY_CLASSES];   /* with a free block */
     uint32_t slab_blocks[MEMORY_CLASSES]; /* free ones of theirs */
+    uint8_t slab_steps[MEMORY_CLASSES];   /* how often the next one's blocks are doubled */
     struct gpu *gpu; /* of the slabs, set before the first block is taken; NULL: no slabs */
     size_t slab_bytes;
     uint64_t cached, limit; /* bytes of free blocks */

@@ -117,6 +117,12 @@
 /* ns to wait for others' slots | by design: then readers stand still */
 #define SLOTS_PATIENCE_NS        1000000000ll
 #define SLOTS_MOST               1280           /* slots of a store | measured */
+/* of a new store, beyond base | by design: it grows while it is used */
+#define SLOTS_FIRST              54
+#define SLOTS_FIRST_LIVE         6              /* the same for a live stream | by design */
+#define SLOTS_FIRST_SOFTWARE     2              /* the same on software devices | by design */
+/* slots for a picture of a batch | by design: batches are narrow where slots are few */
+#define SLOTS_OF_WIDTH           4
 #define SLOTS_IMAGE_BYTES        (5ull << 29)   /* bytes of one image | drivers refuse 4 GiB */
 #define SLOTS_MEMORY_PART        8              /* 1/n of device memory for a store | by design */
 /* streams of a store, if look-ahead is given | by design */

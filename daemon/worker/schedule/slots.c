@@ -69,11 +69,37 @@ uint32_t slots_for(const struct schedule *s, const struct slots_wish *wish)
     return want < least ? (uint32_t)least : (uint32_t)want;
 }
 
+/* Little at first: memory takes time to make, and a live stream never needs more. */
+uint32_t slots_first(const struct window *w, const struct slots_wish *wish, uint32_t most)
+{
+    uint32_t extra = w->schedule->setting.software ? SLOTS_FIRST_SOFTWARE
+                     : w->live                     ? SLOTS_FIRST_LIVE
+                                                   : SLOTS_FIRST;
+    return wish->base + extra < most ? wish->base + extra : most;
+}
+
+/* Twice as many, so that it seldom grows, but no more than its windows can use. */
+uint32_t slots_next(const struct schedule *s, const struct slots *st)
+{
+    uint64_t use = 0;
+    for (const struct window *w = s->windows; w; w = w->next)
+        use += w->slots.of == st ? w->slots.base + w->slots.want : 0;
+    use += s->setting.software ? 0 : use / SLOTS_KEPT_PART + 1;
+    /* a window that waits for slots is not counted: it waits for half of them at most */
+    use = use < st->count + st->count / 2 && s->store_waits ? st->count + st->count / 2 : use;
+    uint64_t next = use < 2ull * st->count ? use : 2ull * st->count;
+    next = next < st->most ? next : st->most;
+    return next > st->count ? (uint32_t)next : st->count;
+}
+
+/* Narrow where slots are few: unfiltered pictures and uploads take memory, too. */
 uint32_t slots_batch_width(const struct schedule *s, uint32_t count)
 {
-    uint32_t otherwise = s->setting.software ? BATCH_WIDTH_SOFTWARE : BATCH_WIDTH;
-    uint32_t width = s->setting.batch ? s->setting.batch : otherwise;
-    return width < count ? width : count;
+    uint32_t most = s->setting.software ? BATCH_WIDTH_SOFTWARE : BATCH_WIDTH;
+    uint32_t part = count / SLOTS_OF_WIDTH ? count / SLOTS_OF_WIDTH : 1;
+    if (s->setting.batch)
+        return s->setting.batch < count ? s->setting.batch : count;
+    return part < most ? part : most;
 }
 
 uint32_t slots_base(const struct window *w, const struct h264_sps *sps)
@@ -98,16 +124,46 @@ struct slots_wish slots_wish_of(const struct window *w, const struct h264_sps *s
 
 /* ---- stores ---- */
 
+static void slots_set_count(struct slots *st, const struct schedule *s, uint32_t count)
+{
+    st->count = count;
+    st->width = slots_batch_width(s, count);
+    st->kept = s->setting.software ? 0 : count / SLOTS_KEPT_PART;
+}
+
+/* The numbers from `first` on, the lowest on top. */
+static void slots_add_free(struct slots *st, uint32_t first, uint32_t count)
+{
+    for (uint32_t i = count; i > first; i--)
+        st->free[st->free_count++] = (int32_t)(i - 1);
+}
+
 bool slots_init(struct slots *st, const struct schedule *s, const struct slots_key *key,
                 uint32_t count)
 {
-    *st = (struct slots){.key = *key, .count = count, .width = slots_batch_width(s, count)};
-    st->kept = s->setting.software ? 0 : count / SLOTS_KEPT_PART;
+    *st = (struct slots){.key = *key, .most = count};
+    slots_set_count(st, s, count);
     st->free = malloc(count * sizeof(*st->free));
     if (!st->free)
         return false;
-    for (uint32_t i = 0; i < count; i++)
-        st->free[st->free_count++] = (int32_t)(count - 1 - i);
+    slots_add_free(st, 0, count);
+    return true;
+}
+
+static void set_quotas(struct schedule *s, const struct slots *st);
+
+bool slots_resize(struct schedule *s, struct slots *st, uint32_t count)
+{
+    uint32_t before = st->count;
+    int32_t *grown = realloc(st->free, (count > before ? count : before) * sizeof(*grown));
+    if (!grown)
+        return false;
+    st->free = grown;
+    if (count < before)
+        st->free_count = before = 0;
+    slots_set_count(st, s, count);
+    slots_add_free(st, before, count);
+    set_quotas(s, st);
     return true;
 }
 
@@ -171,18 +227,20 @@ uint32_t slots_owed(const struct schedule *s, const struct slots *st)
     return owed;
 }
 
-/* Slots beyond base for each window. base not 0: as if one more window joined, which needs it. */
-static uint32_t even_extra(const struct schedule *s, const struct slots *st, uint32_t base)
+/* Of `count` slots those beyond base, for each window. base not 0: as if one more window joined,
+ * which needs it. */
+static uint32_t even_extra(const struct schedule *s, const struct slots *st, uint32_t count,
+                           uint32_t base)
 {
     uint32_t sum = base, users = st->users + (base != 0);
     for (const struct window *w = s->windows; w; w = w->next)
         sum += w->slots.of == st ? w->slots.base : 0;
-    return users && st->count > sum ? (st->count - sum) / users : 0;
+    return users && count > sum ? (count - sum) / users : 0;
 }
 
 static void set_quotas(struct schedule *s, const struct slots *st)
 {
-    uint32_t extra = even_extra(s, st, 0);
+    uint32_t extra = even_extra(s, st, st->count, 0);
     for (struct window *w = s->windows; w; w = w->next)
         if (w->slots.of == st)
             w->slots.quota = w->slots.base + (w->slots.want < extra ? w->slots.want : extra);
@@ -221,13 +279,15 @@ enum slots_found slots_find(struct window *w, const struct slots_wish *wish, int
     uint32_t least = wish->want < SLOTS_EXTRA_LEAST ? wish->want : SLOTS_EXTRA_LEAST;
     bool later = false;
     for (struct slots *st = s->stores; st; st = st->next) {
-        if (!slots_key_equal(&st->key, &wish->key) || even_extra(s, st, wish->base) < least)
+        if (!slots_key_equal(&st->key, &wish->key) ||
+            even_extra(s, st, st->most, wish->base) < least)
             continue;
         if (st->free_count >= slots_owed(s, st) + wish->base) {
             *out = st;
             return SLOTS_FOUND;
         }
         later = true;
+        st->wanted = true;
     }
     if (!later)
         return SLOTS_NONE;
@@ -255,21 +315,30 @@ static bool window_is_stuck(const struct window *w)
     return !head || !frame_submitted(head);
 }
 
+static bool slots_claim_ahead(const struct window *w, struct slots *st)
+{
+    const struct window_slots *slots = &w->slots;
+    bool may = slots->held < slots->quota && w->frames_ahead < slots->quota - slots->base &&
+               st->free_count > st->owed + st->kept;
+    st->wanted |= !may;
+    return may;
+}
+
 bool slots_claim(struct window *w, struct slots *st, bool oldest)
 {
     struct window_slots *slots = &w->slots;
     if (!oldest)
-        return slots->held < slots->quota && w->frames_ahead < slots->quota - slots->base &&
-               st->free_count > st->owed + st->kept;
+        return slots_claim_ahead(w, st);
     if (window_in_order(w) < slots->base && st->free_count) {
         st->owed -= st->owed > 0;
         return true;
     }
     if (slots->held < slots->quota && st->free_count > st->owed)
         return true;
+    st->wanted = true;
     if (!window_is_stuck(w))
         return false;
-    if (!st->free_count && st->used == slots->held)
+    if (!st->free_count && st->used == slots->held && st->count == st->most)
         w->starves = true;
     return st->free_count > 0;
 }

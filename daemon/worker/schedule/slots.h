@@ -23,6 +23,9 @@ struct slots {
     struct slots *next; /* in schedule.stores */
     struct slots_key key;
     uint32_t count; /* all of them */
+    uint32_t most;  /* there may be so many, if they are wanted */
+    bool wanted;    /* pictures waited that could have gone with more of them */
+    bool held_back; /* no batch begins: the store is about to grow */
     uint32_t width; /* pictures of a batch */
     uint32_t users; /* windows */
     uint32_t used;  /* slots in use */
@@ -42,6 +45,8 @@ struct slots_key slots_key_of(const struct h264_sps *sps);
 bool slots_init(struct slots *st, const struct schedule *s, const struct slots_key *key,
                 uint32_t count);
 void slots_free(struct slots *st);
+/* The store has `count` slots now: more, or fewer while none is in use. False: no memory. */
+bool slots_resize(struct schedule *s, struct slots *st, uint32_t count);
 
 /* ---- windows ---- */
 
@@ -63,8 +68,12 @@ enum slots_found slots_find(struct window *w, const struct slots_wish *wish, int
                             struct slots **out);
 void slots_attach(struct window *w, struct slots *st, const struct slots_wish *wish);
 void slots_detach(struct window *w);
-/* How many slots a new store gets. */
+/* How many slots a store may have, */
 uint32_t slots_for(const struct schedule *s, const struct slots_wish *wish);
+/* how many of them a new one gets for the window, */
+uint32_t slots_first(const struct window *w, const struct slots_wish *wish, uint32_t most);
+/* and how many it should have next; its present number: it need not grow. */
+uint32_t slots_next(const struct schedule *s, const struct slots *st);
 uint32_t slots_batch_width(const struct schedule *s, uint32_t count);
 /* Free slots that its windows are sure of. */
 uint32_t slots_owed(const struct schedule *s, const struct slots *st);

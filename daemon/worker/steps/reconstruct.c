@@ -23,7 +23,10 @@ static bool device_round(struct engine *e)
         any |= session_tend(e, s);
     uint32_t most = batches_most(&e->schedule);
     for (struct slots *st = e->schedule.stores; st; st = st->next)
-        any |= st->in_flight < most && !e->gpu_lost && store_submit(e, store_of(st));
+        any |= store_grow(e, store_of(st));
+    for (struct slots *st = e->schedule.stores; st; st = st->next)
+        any |=
+            st->in_flight < most && !st->held_back && !e->gpu_lost && store_submit(e, store_of(st));
     return any;
 }
 

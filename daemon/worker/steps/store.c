@@ -26,7 +26,6 @@ static struct submission *submission_new(uint32_t width)
     struct submission *sub = calloc(1, sizeof(*sub));
     if (!sub)
         return NULL;
-    sub->batch.width = width;
     sub->batch.entries = calloc(width, sizeof(*sub->batch.entries));
     sub->pictures = calloc(width, sizeof(*sub->pictures));
     sub->views = calloc(width, sizeof(*sub->views));
@@ -36,16 +35,23 @@ static struct submission *submission_new(uint32_t width)
     return NULL;
 }
 
+static void submissions_set_width(struct store *st)
+{
+    for (struct submission *sub = st->spare; sub; sub = sub->next)
+        sub->batch.width = st->slots.width;
+}
+
 /* All that the store will ever use. */
-static int submissions_make(struct store *st)
+static int submissions_make(struct store *st, uint32_t width)
 {
     for (uint32_t i = 0; i < BATCHES_IN_FLIGHT; i++) {
-        struct submission *sub = submission_new(st->slots.width);
+        struct submission *sub = submission_new(width);
         if (!sub)
             return GPU_ERR_NOMEM;
         sub->next = st->spare;
         st->spare = sub;
     }
+    submissions_set_width(st);
     return GPU_OK;
 }
 
@@ -55,6 +61,9 @@ static void store_free(struct store *st)
 {
     if (!st)
         return;
+    if (st->growth.running)
+        uv_thread_join(&st->growth.thread);
+    recon_growth_free(st->growth.made);
     recon_free(st->recon);
     while (st->spare) {
         struct submission *sub = st->spare;
@@ -91,6 +100,7 @@ static int store_create(struct engine *e, const struct slots_key *key, uint32_t 
     struct store *st = calloc(1, sizeof(*st));
     if (!st)
         return GPU_ERR_NOMEM;
+    st->engine = e;
     int err = slots_init(&st->slots, &e->schedule, key, count) ? GPU_OK : GPU_ERR_NOMEM;
     st->slots.width = width ? width : st->slots.width;
     struct recon_params params = recon_params_of(e, &st->slots);
@@ -98,7 +108,7 @@ static int store_create(struct engine *e, const struct slots_key *key, uint32_t 
         err = recon_create(e->gpu, &params, &st->recon);
     if (!err) {
         st->slots.width = recon_width(st->recon);
-        err = submissions_make(st);
+        err = submissions_make(st, slots_batch_width(&e->schedule, UINT32_MAX));
     }
     if (err) {
         store_free(st);
@@ -115,7 +125,7 @@ static int store_create_any(struct engine *e, const struct slots_wish *wish, uin
                             struct store **out)
 {
     int err = store_create(e, &wish->key, count, 0, out);
-    while (err == GPU_ERR_NOMEM && count / 2 > wish->base + SLOTS_EXTRA) {
+    while (err == GPU_ERR_NOMEM && count / 2 > wish->base) {
         count /= 2;
         err = store_create(e, &wish->key, count, 0, out);
     }
@@ -123,6 +133,74 @@ static int store_create_any(struct engine *e, const struct slots_wish *wish, uin
         err = store_create(e, &wish->key, wish->base + 1, 1, out);
     return err;
 }
+
+/* ---- growth ---- */
+
+static void growth_main(void *store)
+{
+    struct store *st = store;
+    struct store_growth *growth = &st->growth;
+    int err = recon_growth_create(st->recon, growth->count, growth->width, &growth->made);
+    engine_lock(st->engine);
+    growth->error = err;
+    growth->done = true;
+    wake_device(&st->engine->schedule);
+    engine_unlock(st->engine);
+}
+
+static void growth_start(struct engine *e, struct store *st, uint32_t count)
+{
+    uint32_t width = slots_batch_width(&e->schedule, count);
+    st->growth = (struct store_growth){.count = count, .width = width};
+    st->growth.running = uv_thread_create(&st->growth.thread, growth_main, st) == 0;
+    if (!st->growth.running)
+        st->slots.most = st->slots.count;
+}
+
+/* Nothing is in flight. With the lock, dropped meanwhile. */
+static void growth_adopt(struct engine *e, struct store *st)
+{
+    struct store_growth *growth = &st->growth;
+    engine_unlock(e);
+    uv_thread_join(&growth->thread);
+    int err = growth->error;
+    if (!err)
+        err = recon_grow(st->recon, growth->made, st->slots.count);
+    growth->made = NULL;
+    engine_lock(e);
+    growth->running = false;
+    st->slots.held_back = false;
+    if (!err && !slots_resize(&e->schedule, &st->slots, growth->count))
+        err = GPU_ERR_NOMEM;
+    if (err == GPU_ERR_LOST)
+        engine_device_failed(e, err);
+    if (err)
+        st->slots.most = st->slots.count; /* it goes on as it is */
+    st->slots.width = recon_width(st->recon);
+    st->memory = recon_memory(st->recon);
+    submissions_set_width(st);
+}
+
+bool store_grow(struct engine *e, struct store *st)
+{
+    struct slots *slots = &st->slots;
+    if (e->gpu_lost)
+        return false;
+    if (!st->growth.running) {
+        uint32_t next = slots->wanted ? slots_next(&e->schedule, slots) : slots->count;
+        slots->wanted = false;
+        if (next > slots->count)
+            growth_start(e, st, next);
+        return false;
+    }
+    slots->held_back = st->growth.done;
+    if (!st->growth.done || slots->in_flight)
+        return false;
+    growth_adopt(e, st);
+    return true;
+}
+
+/* ---- sessions ---- */
 
 void store_detach(struct session *s)
 {
@@ -143,7 +221,8 @@ int store_attach(struct session *s, const struct h264_sps *sps)
         return STORE_LATER;
     if (found == SLOTS_NONE) {
         struct store *st = NULL;
-        uint32_t count = slots_for(&e->schedule, &wish);
+        uint32_t most = slots_for(&e->schedule, &wish),
+                 count = slots_first(&s->window, &wish, most);
         store_collect(e, false);
         engine_unlock(e);
         START_TRACE_FIRST("first frame store is wanted");
@@ -152,6 +231,7 @@ int store_attach(struct session *s, const struct h264_sps *sps)
         if (err)
             return err;
         slots = &st->slots;
+        slots->most = slots->count < count ? slots->count : most;
         slots_add(&e->schedule, slots);
     }
     START_TRACE_FIRST("first frame store is made");

@@ -29,8 +29,19 @@ struct submission {
     struct recon_delivery deliveries[BATCH_DELIVERIES];
 };
 
+/* More room for a store, which a thread makes. */
+struct store_growth {
+    uv_thread_t thread;
+    bool running, done; /* the thread exists; it has nothing left to do but to end */
+    int error;
+    uint32_t count, width;
+    struct recon_growth *made;
+};
+
 struct store {
     struct slots slots; /* first: the schedule's part */
+    struct engine *engine;
+    struct store_growth growth;
     struct recon *recon;
     struct submission *first, *last; /* in flight, oldest first */
     struct submission *spare;        /* with those in flight BATCHES_IN_FLIGHT */
@@ -48,6 +59,9 @@ static inline struct store *store_of(struct slots *slots)
 #define STORE_LATER 1
 int store_attach(struct session *s, const struct h264_sps *sps);
 void store_detach(struct session *s);
+/* More slots where they are wanted: a thread makes their memory; then the store takes them between
+ * two batches. Drops the lock meanwhile. True: it has grown. */
+bool store_grow(struct engine *e, struct store *st);
 /* Frees what is idle, or all. Drops the lock meanwhile. */
 void store_collect(struct engine *e, bool all);
 

@@ -217,6 +217,51 @@ uint64_t recon_memory(const struct recon *r)
     return (uint64_t)r->params.slots * r->params.mb_width * r->params.mb_height * 384;
 }
 
+struct recon_growth {
+    struct recon *to;
+};
+
+int recon_growth_create(const struct recon *r, uint32_t slots, uint32_t width,
+                        struct recon_growth **out)
+{
+    struct recon_growth *growth = calloc(1, sizeof(*growth));
+    struct recon_params params = r->params;
+    params.slots = slots;
+    params.width = width;
+    int err = growth ? recon_create(r->gpu, &params, &growth->to) : GPU_ERR_NOMEM;
+    if (err) {
+        free(growth);
+        return err;
+    }
+    *out = growth;
+    return 0;
+}
+
+void recon_growth_free(struct recon_growth *growth)
+{
+    if (growth)
+        recon_free(growth->to);
+    free(growth);
+}
+
+/* The first frames stay, and both have frames to free. */
+int recon_grow(struct recon *r, struct recon_growth *growth, uint32_t frames)
+{
+    struct ref_frame **grown = growth->to->frames;
+    struct recon_params params = growth->to->params;
+    for (uint32_t i = 0; i < frames && i < r->params.slots && i < params.slots; i++) {
+        struct ref_frame *frame = grown[i];
+        grown[i] = r->frames[i];
+        r->frames[i] = frame;
+    }
+    growth->to->frames = r->frames;
+    growth->to->params = r->params;
+    r->frames = grown;
+    r->params = params;
+    recon_growth_free(growth);
+    return 0;
+}
+
 static void copy_frame(struct recon *r, const struct recon_picture *p)
 {
     struct ref_frame *to = r->frames[p->slot];

@@ -241,7 +241,60 @@ static void test_size_of_a_store(void **state)
     w->s.setting.device_memory = 1 << 20; /* never less than progress needs */
     assert_int_equal(slots_for(&w->s, &wish), 10 + 16);
     assert_int_equal(slots_batch_width(&w->s, 1280), BATCH_WIDTH);
+    assert_int_equal(slots_batch_width(&w->s, 5), 1); /* few slots, narrow batches */
+    assert_int_equal(slots_batch_width(&w->s, 64), 16);
+    w->s.setting.batch = 8;
     assert_int_equal(slots_batch_width(&w->s, 5), 5);
+    world_free(w);
+}
+
+/* A store begins small, and doubles while pictures ahead find no slot. */
+static void test_growth(void **state)
+{
+    struct world *w = world(18);
+    struct slots_wish wish = slots_wish_of(&w->windows[0], &w->sps);
+    w->slots.most = 200;
+    assert_int_equal(slots_first(&w->windows[0], &wish, 200), 10 + SLOTS_FIRST_SOFTWARE);
+    w->s.setting.software = false;
+    assert_int_equal(slots_first(&w->windows[0], &wish, 200), 10 + SLOTS_FIRST);
+    assert_int_equal(slots_first(&w->windows[0], &wish, 30), 30);
+    w->windows[0].live = true;
+    assert_int_equal(slots_first(&w->windows[0], &wish, 200), 10 + SLOTS_FIRST_LIVE);
+    w->s.setting.software = true;
+    attach(w, 0);
+    attach(w, 1);
+    assert_false(w->slots.wanted);
+    assert_false(slots_claim(&w->windows[0], &w->slots, false));
+    assert_true(w->slots.wanted);
+    assert_int_equal(slots_next(&w->s, &w->slots), 36);
+    take(w, 0, 0);
+    assert_true(slots_resize(&w->s, &w->slots, 36));
+    assert_int_equal(w->slots.free_count, 35);
+    assert_int_equal(w->windows[0].slots.quota, 10 + 8);
+    assert_int_equal(slots_next(&w->s, &w->slots), 52); /* all that its windows can use */
+    w->slots.most = 40;
+    assert_int_equal(slots_next(&w->s, &w->slots), 40);
+    for (uint32_t i = 0; i < w->slots.free_count; i++)
+        assert_true(w->slots.free[i] != w->pics[0].holder.slot && w->slots.free[i] < 36);
+    slots_give(&w->slots, &w->windows[0], w->pictures[0].slot.seat, w->pics[0].holder.slot);
+    assert_true(slots_resize(&w->s, &w->slots, 12)); /* while none is in use */
+    assert_int_equal(w->slots.free_count, 12);
+    world_free(w);
+}
+
+/* Nobody starves as long as there may be more slots. */
+static void test_growth_feeds(void **state)
+{
+    struct world *w = world(12);
+    attach(w, 0);
+    w->slots.most = 24;
+    for (uint32_t i = 0; i < 12; i++)
+        take(w, 0, i);
+    assert_false(slots_claim(&w->windows[0], &w->slots, true));
+    assert_false(w->windows[0].starves);
+    assert_true(w->slots.wanted);
+    assert_true(slots_resize(&w->s, &w->slots, 24));
+    assert_true(slots_claim(&w->windows[0], &w->slots, true));
     world_free(w);
 }
 
@@ -253,6 +306,7 @@ int main(void)
         cmocka_unit_test(test_in_flight),   cmocka_unit_test(test_take_and_give),
         cmocka_unit_test(test_find),        cmocka_unit_test(test_serve),
         cmocka_unit_test(test_idle_stores), cmocka_unit_test(test_size_of_a_store),
+        cmocka_unit_test(test_growth),      cmocka_unit_test(test_growth_feeds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -221,12 +221,53 @@ static void slots_change_while_frames_leave(void **state)
     free(want);
 }
 
+/* Frames stay where they are while the store grows, and memory is given back when it shrinks. */
+static void grow_and_shrink(void **state)
+{
+    static struct frame frames[SLOTS], late;
+    struct gpu_held before, grown, after;
+    struct recon_growth *growth = NULL;
+    gpu_memory_held(gpu, &before);
+    struct recon *r = make_recon();
+    for (uint32_t i = 0; i < SLOTS; i++)
+        fill_slot(r, i, &frames[i]);
+    uint64_t bytes = recon_memory(r);
+    assert_int_equal(recon_growth_create(r, 3 * SLOTS, 5, &growth), GPU_OK);
+    assert_int_equal(recon_grow(r, growth, SLOTS), GPU_OK);
+    assert_int_equal(recon_width(r), 5);
+    assert_true(recon_memory(r) > 2 * bytes);
+    for (uint32_t i = 0; i < SLOTS; i++)
+        expect_slot(r, i, &frames[i]);
+    fill_slot(r, 3 * SLOTS - 1, &late);
+    expect_slot(r, 3 * SLOTS - 1, &late);
+    struct recon_picture grey[5];
+    for (uint32_t i = 0; i < 5; i++)
+        grey[i] = (struct recon_picture){.slot = 2 * SLOTS + i % SLOTS, .copy_from = UINT32_MAX};
+    uint64_t ticket;
+    assert_int_equal(recon_submit(r, grey, 5, NULL, 0, &ticket), GPU_OK);
+    assert_int_equal(recon_wait(r, ticket, UINT64_MAX), 0);
+    expect_slot(r, 0, &frames[0]);
+    gpu_memory_held(gpu, &grown);
+    assert_true(grown.device[GPU_USE_SLOTS] > before.device[GPU_USE_SLOTS]);
+    assert_int_equal(recon_growth_create(r, 1, 1, &growth), GPU_OK);
+    assert_int_equal(recon_grow(r, growth, 1), GPU_OK);
+    expect_slot(r, 0, &frames[0]);
+    assert_true(recon_memory(r) < bytes);
+    grey[0].slot = 0;
+    assert_int_equal(recon_submit(r, grey, 1, NULL, 0, &ticket), GPU_OK);
+    assert_int_equal(recon_wait(r, ticket, UINT64_MAX), 0);
+    recon_free(r);
+    gpu_memory_held(gpu, &after);
+    assert_memory_equal(&after, &before, sizeof(after));
+}
+
 int main(void)
 {
     int failed;
     if (open_device(&failed))
         return failed;
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(grow_and_shrink),
         cmocka_unit_test(deliver),
         cmocka_unit_test(deliver_staged),
         cmocka_unit_test(deliver_wide),

@@ -93,7 +93,12 @@ static int whole_life(struct gpu *g, uint8_t *memory, size_t size)
     struct recon *r = NULL;
     struct gpu_host *host = NULL;
     uint64_t ticket = 0;
+    struct recon_growth *growth = NULL;
     int err = recon_create(g, &params, &r);
+    if (err == GPU_OK)
+        err = recon_growth_create(r, SLOTS + 1, 2, &growth);
+    if (err == GPU_OK)
+        err = recon_grow(r, growth, SLOTS);
     if (err == GPU_OK)
         err = gpu_host_import(g, memory, size, &host);
     struct recon_picture grey = {.slot = 0, .copy_from = UINT32_MAX};
@@ -167,17 +172,20 @@ static void failed_submissions(void **state)
     assert_int_equal(gpu_open(&params, &g), GPU_OK);
     assert_int_equal(recon_create(g, &shape, &r), GPU_OK);
     assert_int_equal(gpu_host_import(g, memory, 4096, &host), GPU_OK);
+    for (uint32_t i = 0; i < 3; i++) /* each flight has its buffers then */
+        assert_int_equal(recon_submit(r, &fill, 1, NULL, 0, &ticket), GPU_OK);
+    assert_int_equal(recon_wait(r, ticket, UINT64_MAX), 0);
     replace_calls(g);
     calls_left = 3; /* begin, end, submit */
     assert_int_equal(recon_submit(r, &fill, 1, NULL, 0, &ticket), GPU_ERR_NOMEM);
     assert_int_equal(recon_submit(r, &fill, 1, NULL, 0, &ticket), GPU_OK);
-    assert_int_equal(ticket, 1);
+    assert_int_equal(ticket, 4);
     assert_int_equal(recon_wait(r, ticket, UINT64_MAX), 0);
     g->vk.vkQueueSubmit = lose_submit;
     calls_left = 3;
     assert_int_equal(recon_submit(r, &fill, 1, NULL, 0, &ticket), GPU_ERR_LOST);
     assert_int_equal(recon_submit(r, &fill, 1, NULL, 0, &ticket), GPU_ERR_LOST);
-    assert_int_equal(recon_done(r), 1);
+    assert_int_equal(recon_done(r), 4);
     gpu_host_free(host);
     recon_free(r);
     gpu_close(g);

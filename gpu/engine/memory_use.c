@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The books of memory. See memory_use.h.
+ */
+#include "gpu/engine/memory_use.h"
+
+#include "gpu/engine/vk.h"
+
+void gpu_memory_held(const struct gpu *g, struct gpu_held *out)
+{
+    for (int i = 0; i < GPU_USES; i++) {
+        out->device[i] = atomic_load(&g->books.device[i]);
+        out->host[i] = atomic_load(&g->books.host[i]);
+    }
+}

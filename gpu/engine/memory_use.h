@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The books of memory: who holds how much. All that buffers.c, images.c, arena.c and host_buffer.c
+ * hand out is counted here. Thread: any.
+ */
+#ifndef PELTON_GPU_MEMORY_USE_H
+#define PELTON_GPU_MEMORY_USE_H
+
+#include "gpu/engine/gpu.h"
+
+#include <stdatomic.h>
+
+/* One entry of the books; of 0 bytes: none. */
+struct gpu_holding {
+    enum gpu_use use;
+    bool host; /* host memory, else the device's */
+    uint64_t bytes;
+};
+
+struct gpu_books {
+    atomic_uint_fast64_t device[GPU_USES], host[GPU_USES];
+};
+
+static inline void gpu_hold(struct gpu_books *books, const struct gpu_holding *h)
+{
+    atomic_fetch_add(h->host ? &books->host[h->use] : &books->device[h->use], h->bytes);
+}
+
+/* Takes the entry out, and empties it. */
+static inline void gpu_unhold(struct gpu_books *books, struct gpu_holding *h)
+{
+    atomic_fetch_sub(h->host ? &books->host[h->use] : &books->device[h->use], h->bytes);
+    *h = (struct gpu_holding){0};
+}
+
+#endif
