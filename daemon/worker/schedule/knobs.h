@@ -20,8 +20,9 @@
 #define WINDOW_AHEAD_LEAST       128            /* pictures, of all windows | measured, 1 stream */
 /* pictures, of all windows | measured, 64 streams */
 #define WINDOW_AHEAD_MOST        1024
-/* times what the GPU has in work | by design: as many wait as are in work */
-#define WINDOW_GPU_DEPTHS        2
+/* half of what the GPU may have in work: as many wait or are in work | measured, 16 of 20M */
+#define WINDOW_GPU_HALVES        6
+#define WINDOW_GPU_HALVES_ALONE  3              /* the same for one stream | measured */
 /* 1/n of a picture's arrays: its bytes | by design: upper estimate */
 #define WINDOW_WAITING_PART      16
 /* 1/n of a picture's arrays: on device | measured */
@@ -36,8 +37,10 @@
 
 /* ---- split: entropy decoding on CPU or GPU ---- */
 #define SPLIT_BATCHES            8              /* in work, if the GPU decodes all | measured */
-/* the same beside coders | measured: one file 3,815 fps and 8.3 GB; six: 3,253 and 15.8 */
-#define SPLIT_BATCHES_BESIDE     3
+/* the same beside coders | measured: 16 of 20M, 2,991 fps; three: 2,645; six: 2,939 */
+#define SPLIT_BATCHES_BESIDE     4
+/* the same, one stream | measured: CRF 23, 3,815 fps; four: 3,518; six: 3,253 */
+#define SPLIT_BATCHES_ALONE      3
 #define SPLIT_PICTURES           192            /* pictures of a batch at most | measured */
 #define SPLIT_MEMORY_PART        8              /* 1/n of device memory for batches | by design */
 /* 1/n of device memory for coefficients | by design */

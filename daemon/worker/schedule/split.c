@@ -58,6 +58,12 @@ struct split_capacity split_capacity_of(const struct schedule_setting *set, unsi
     return c;
 }
 
+uint32_t split_batches(const struct schedule *s, const struct split_capacity *c)
+{
+    bool fewer = s->window_count < 2 && !s->split.all && c->batches > SPLIT_BATCHES_ALONE;
+    return fewer ? SPLIT_BATCHES_ALONE : c->batches;
+}
+
 uint64_t split_batch_bytes(const struct split_capacity *c)
 {
     return (uint64_t)c->mbs * MB_BYTES + (uint64_t)c->coeff_blocks * SPLIT_BLOCK_BYTES + c->bytes;

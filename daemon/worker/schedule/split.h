@@ -18,6 +18,8 @@ struct split_capacity {
     uint32_t batches, pictures, mbs, coeff_blocks, bytes, slices;
 };
 struct split_capacity split_capacity_of(const struct schedule_setting *setting, unsigned queues);
+/* Batches that may be in work now. One stream leaves the GPU less to choose from. */
+uint32_t split_batches(const struct schedule *s, const struct split_capacity *c);
 /* The most blocks of coefficients that the picture may take on the GPU. */
 uint32_t split_blocks(const struct h264_picture *pic);
 /* Pictures of so many macroblocks that a batch holds. */

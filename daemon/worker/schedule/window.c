@@ -82,7 +82,8 @@ static uint32_t lookahead_for(const struct schedule *s, uint64_t picture_bytes, 
         return least;
     windows = windows ? windows : 1;
     uint32_t part = s->split.all ? WINDOW_DECODED_PART : WINDOW_WAITING_PART;
-    uint64_t more = WINDOW_GPU_DEPTHS * (uint64_t)depth / windows;
+    uint32_t halves = windows > 1 ? WINDOW_GPU_HALVES : WINDOW_GPU_HALVES_ALONE;
+    uint64_t more = halves * (uint64_t)depth / 2 / windows;
     uint64_t fit = s->setting.window_budget / windows / (picture_bytes / part + 1);
     return least + (uint32_t)(more > fit ? fit : more);
 }

@@ -351,7 +351,8 @@ static bool entropy_gpu_open(struct entropy_gpu *g)
 
 static struct entropy_batch *free_batch(struct entropy_gpu *g)
 {
-    if (g->busy >= g->most || g->busy >= SPLIT_FIRST_BATCHES + g->done)
+    uint32_t most = split_batches(&g->engine->schedule, &g->capacity);
+    if (g->busy >= g->most || g->busy >= most || g->busy >= SPLIT_FIRST_BATCHES + g->done)
         return NULL;
     for (uint32_t i = 0; i < g->capacity.batches; i++)
         if (g->batches[i].phase == BATCH_FREE)

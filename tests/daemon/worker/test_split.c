@@ -158,6 +158,22 @@ static void test_capacity(void **state)
     assert_true(capacity_of(ENGINE_ENTROPY_BOTH, 1 * gib, true, 0).pictures > 0);
 }
 
+/* One stream has fewer in work, unless the GPU is to do all. */
+static void test_batches(void **state)
+{
+    struct schedule s = {.window_count = 1};
+    struct split_capacity c = {.batches = SPLIT_BATCHES_BESIDE};
+    assert_int_equal(split_batches(&s, &c), SPLIT_BATCHES_ALONE);
+    s.window_count = 2;
+    assert_int_equal(split_batches(&s, &c), SPLIT_BATCHES_BESIDE);
+    s.window_count = 1;
+    s.split.all = true;
+    assert_int_equal(split_batches(&s, &c), SPLIT_BATCHES_BESIDE);
+    s.split.all = false;
+    c.batches = 2;
+    assert_int_equal(split_batches(&s, &c), 2);
+}
+
 /* Unasked, only for what lasts. */
 static void test_worth(void **state)
 {
@@ -300,19 +316,13 @@ static void test_rate(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_first),
-        cmocka_unit_test(test_the_end_of_a_file),
-        cmocka_unit_test(test_large_pictures),
-        cmocka_unit_test(test_unmeasured),
-        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_capacity),
-        cmocka_unit_test(test_units),
-        cmocka_unit_test(test_worth),
-        cmocka_unit_test(test_not_eligible),
-        cmocka_unit_test(test_room),
-        cmocka_unit_test(test_all),
-        cmocka_unit_test(test_rate),
-        cmocka_unit_test(test_learn),
+        cmocka_unit_test(test_the_first),      cmocka_unit_test(test_the_end_of_a_file),
+        cmocka_unit_test(test_large_pictures), cmocka_unit_test(test_unmeasured),
+        cmocka_unit_test(test_memory),         cmocka_unit_test(test_capacity),
+        cmocka_unit_test(test_units),          cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_worth),          cmocka_unit_test(test_not_eligible),
+        cmocka_unit_test(test_room),           cmocka_unit_test(test_all),
+        cmocka_unit_test(test_rate),           cmocka_unit_test(test_learn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
