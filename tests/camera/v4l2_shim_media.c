@@ -1,22 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A media controller for v4l2_shim.c: files called mediaN and v4l-subdevN beside the video node's.
- * Each has a line number=MINOR, which fstat and stat give as its device number.
+ * A media controller for v4l2_shim.c. Its nodes are files beside the video node's: mediaN has the
+ * graph, v4l-subdevN is a sub-device. Each has a line number=MINOR, its device number for fstat and
+ * stat.
  *
- * mediaN describes the graph:
- *   entity=ID FUNCTION NODE MINOR PADS NAME   FUNCTION: sensor or other; NODE: video, subdev or
- *                                             none; PADS: < a sink, > a source
- *   link=ID PAD ID PAD FLAGS                  1 enabled, 2 immutable
- *   busy=1                                    refuses to change links
- *   lie=counts, pads, links                   describes what cannot be
- * v4l-subdevN:
- *   codes=0x300f,...     of its source pad; size=WIDTHxHEIGHT is its only one, where it is given
- *   takes=0x300f         the code that its sink makes of any
- *   sensor=1             exposure in lines, gain, pixel_rate, hblank, vblank
+ * Lines of mediaN:
+ *   entity=ID FUNCTION NODE MINOR PADS NAME
+ *       FUNCTION  sensor or other
+ *       NODE      video, subdev or none
+ *       PADS      a letter each: < a sink, > a source
+ *   link=ID PAD ID PAD FLAGS
+ *       FLAGS     1 enabled, 2 immutable
+ *   busy=1        it refuses to change links
+ *   lie=WHAT      counts, pads or links: it describes an impossible graph
  *
- * Links and pads are logged, as are a sensor's controls: "link 1", "code 12303", "width 320",
- * "exposure 500", "gain 128", "vblank 40". Its exposure and gain (256 / (256 - N), that of an
- * imx219) are those of the device's frames.
+ * Lines of v4l-subdevN:
+ *   codes=0x300f,...   the codes of its source pad
+ *   size=WIDTHxHEIGHT  the only size of that pad; without this line it takes any
+ *   takes=0x300f       its sink makes this code of any other
+ *   sensor=1           it has exposure in lines, gain, pixel_rate, hblank and vblank
+ *
+ * The log has links, pads and a sensor's controls: "link 1", "code 12303", "width 320", "exposure
+ * 500", "gain 128", "vblank 40". The device's frames have the sensor's exposure and gain. The gain
+ * of N is 256 / (256 - N), as of an imx219.
  */
 #include "v4l2_shim.h"
 

@@ -36,15 +36,17 @@ class Programs:
 
 def commands(page):
     """(line, program, words) of each command in a block or in backticks."""
-    code = False
+    code, prose = False, []
     for i, line in enumerate(page.read_text().split("\n"), 1):
-        if line.startswith("```"):
-            code = not code
-        elif code or line.startswith("    "):
+        code ^= line.startswith("```")
+        block = code or line.startswith(("```", "    "))
+        prose.append("" if block else line)
+        if block:
             yield from ((i, *m.groups()) for m in PROGRAM.finditer(BESIDE.sub("", line)))
-        else:
-            for span in re.findall(r"`([^`]+)`", line):
-                yield from ((i, *m.groups()) for m in PROGRAM.finditer(span))
+    prose = "\n".join(prose)
+    for span in re.finditer(r"`([^`]+)`", prose):
+        line = prose.count("\n", 0, span.start()) + 1
+        yield from ((line, *m.groups()) for m in PROGRAM.finditer(" ".join(span[1].split())))
 
 
 def words_of(text):
