@@ -5,7 +5,7 @@
  * The happy path is bind with the mode and group of the configuration, accept. The failure modes
  * are: the folder is not ours, another daemon listens there, or no descriptors are left.
  * A socket file that nobody answers is replaced. Without descriptors accepting pauses until the
- * next tick.
+ * next tick, and the log says so once a minute at most.
  */
 #include "daemon/broker/listener.h"
 
@@ -30,7 +30,8 @@ enum {
     EXIT_PERMISSION = 9,
     BACKLOG = 128,
     ACCEPTS = 16,
-    LISTEN_FDS_START = 3
+    LISTEN_FDS_START = 3,
+    SHORT_MS = 60000 /* a shortage of descriptors is named once in this time */
 };
 
 static bool is_socket(const char *path)
@@ -127,21 +128,39 @@ static int inherited_socket(void)
     return LISTEN_FDS_START;
 }
 
+/* Descriptors may come and go many times a second. */
+static void accept_pause(struct listener *l, int error)
+{
+    uint64_t now_ms = uv_now(&l->broker->loop);
+    if (!l->short_ms || now_ms - l->short_ms >= SHORT_MS) {
+        log_line(LOG_LEVEL_ERROR, "accept: %s; new clients wait", strerror(error));
+        l->short_ms = now_ms;
+        l->short_open = true;
+    }
+    uv_poll_stop(&l->poll);
+    l->accepting = false;
+    broker_changed(l->broker);
+}
+
+static void accept_done(struct listener *l)
+{
+    if (l->short_open)
+        log_line(LOG_LEVEL_NOTICE, "new clients are accepted again");
+    l->short_open = false;
+}
+
 static void on_connection(uv_poll_t *poll, int status, int events)
 {
     struct listener *l = poll->data;
     for (int i = 0; i < ACCEPTS; i++) {
         int fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd >= 0) {
+            accept_done(l);
             client_accept(l->broker, fd, false);
             continue;
         }
-        if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
-            log_line(LOG_LEVEL_ERROR, "accept: %s", strerror(errno));
-            uv_poll_stop(poll);
-            l->accepting = false;
-            broker_changed(l->broker);
-        }
+        if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
+            accept_pause(l, errno);
         return;
     }
 }

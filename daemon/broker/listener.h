@@ -10,9 +10,11 @@
 struct listener {
     struct broker *broker;
     uv_poll_t poll;
-    int fd;         /* -1: closed */
-    bool accepting; /* false: no descriptors are left; the next tick tries again */
-    char path[108]; /* to unlink; empty: not ours */
+    int fd;            /* -1: closed */
+    bool accepting;    /* false: no descriptors are left; the next tick tries again */
+    uint64_t short_ms; /* when the log last named a shortage of descriptors; 0: never */
+    bool short_open;   /* and has not yet named its end */
+    char path[108];    /* to unlink; empty: not ours */
 };
 
 void listener_init(struct listener *l, struct broker *b);
