@@ -15,23 +15,42 @@ struct reader {
     struct tree_node *root, *open[TREE_DEPTH];
     char *key; /* of a map's next value, or NULL */
     int depth;
-    size_t count;
+    size_t count, skipped; /* skipped: lines before the first one of YAML */
     char *why;
     size_t why_size;
 };
 
 static bool refuse(struct reader *r, const char *what)
 {
-    snprintf(r->why, r->why_size, "line %zu: %s", r->parser.mark.line + 1, what);
+    snprintf(r->why, r->why_size, "line %zu: %s", r->parser.mark.line + 1 + r->skipped, what);
     return false;
 }
 
-static bool take_value(struct reader *r, enum tree_kind kind, const char *text)
+enum { KEYS_COMPARED = 1024 };
+
+/* A key at the top stands once. */
+static bool key_is_new(struct reader *r, const char *key, const yaml_mark_t *at)
+{
+    const struct tree_node *c = r->depth == 1 ? r->root->child : NULL;
+    for (unsigned n = 0; c && n < KEYS_COMPARED; n++, c = c->next) {
+        if (c->key && !strcmp(c->key, key)) {
+            snprintf(r->why, r->why_size, "line %zu, column %zu: %.80s: set twice",
+                     at->line + 1 + r->skipped, at->column + 1, key);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool take_value(struct reader *r, enum tree_kind kind, const char *text,
+                       const yaml_mark_t *at)
 {
     struct tree_node *parent = r->depth ? r->open[r->depth - 1] : NULL;
     if (parent && parent->kind == TREE_MAP && !r->key) {
         if (kind != TREE_SCALAR)
             return refuse(r, "a key is no scalar");
+        if (!key_is_new(r, text, at))
+            return false;
         r->key = strdup(text);
         return r->key ? true : refuse(r, "out of memory");
     }
@@ -56,11 +75,11 @@ static bool take(struct reader *r, const yaml_event_t *e)
 {
     switch (e->type) {
     case YAML_SCALAR_EVENT:
-        return take_value(r, TREE_SCALAR, (const char *)e->data.scalar.value);
+        return take_value(r, TREE_SCALAR, (const char *)e->data.scalar.value, &e->start_mark);
     case YAML_SEQUENCE_START_EVENT:
-        return take_value(r, TREE_LIST, NULL);
+        return take_value(r, TREE_LIST, NULL, &e->start_mark);
     case YAML_MAPPING_START_EVENT:
-        return take_value(r, TREE_MAP, NULL);
+        return take_value(r, TREE_MAP, NULL, &e->start_mark);
     case YAML_SEQUENCE_END_EVENT:
     case YAML_MAPPING_END_EVENT:
         r->depth--;
@@ -81,8 +100,8 @@ static size_t skip_opencv_line(const char *text, size_t size)
 
 struct tree_node *tree_from_yaml(const char *text, size_t size, char *why, size_t why_size)
 {
-    struct reader r = {.why = why, .why_size = why_size};
     size_t skipped = skip_opencv_line(text, size);
+    struct reader r = {.why = why, .why_size = why_size, .skipped = skipped > 0};
     bool good = true, ended = false;
     if (!yaml_parser_initialize(&r.parser)) {
         snprintf(why, why_size, "out of memory");
@@ -93,7 +112,7 @@ struct tree_node *tree_from_yaml(const char *text, size_t size, char *why, size_
         yaml_event_t event;
         good = yaml_parser_parse(&r.parser, &event);
         if (!good) {
-            snprintf(why, why_size, "line %zu: %s", r.parser.problem_mark.line + 1 + (skipped > 0),
+            snprintf(why, why_size, "line %zu: %s", r.parser.problem_mark.line + 1 + r.skipped,
                      r.parser.problem ? r.parser.problem : "not YAML");
             break;
         }

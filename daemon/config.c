@@ -31,9 +31,6 @@ static int source_value(struct config_reader *r, const char *value, const yaml_m
     const char *name = r->key + strlen("sources."), *dot = strchr(name, '.');
     if (!dot)
         return config_refuse(r, at, "%.100s: expected {uri: ...}", r->key);
-    for (unsigned i = 0; i < r->n_settings; i++)
-        if (!strcmp(r->settings[i].key, dot + 1))
-            return config_refuse(r, at, "%.100s: set twice", r->key);
     if (r->n_settings == CONFIG_MAX_SETTINGS)
         return config_refuse(r, at, "%.100s: too many keys", r->key);
     struct config_setting *s = &r->settings[r->n_settings++];
@@ -102,11 +99,18 @@ static void key_shorten(struct config_reader *r)
     r->key[r->depth ? r->length[r->depth - 1] : 0] = 0;
 }
 
+static void keys_forget(struct config_reader *r, unsigned n)
+{
+    while (r->n_seen > n)
+        free(r->seen[--r->n_seen]);
+}
+
 static int mapping_close(struct config_reader *r, const yaml_mark_t *at)
 {
     if (r->depth == 3 && !strncmp(r->key, "sources.", 8)) {
         if (source_finish(r, r->key + strlen("sources."), at) < 0)
             return -1;
+        keys_forget(r, r->n_outside);
     } else if (r->empty && r->key[0] && strcmp(r->key, "sources") != 0) {
         return config_refuse(r, at, "%.100s: nothing is in it", r->key);
     }
@@ -117,15 +121,36 @@ static int mapping_close(struct config_reader *r, const yaml_mark_t *at)
     return 0;
 }
 
+/* A key stands once, also where one is dotted and one nested. */
+static int key_record(struct config_reader *r, const yaml_mark_t *at)
+{
+    for (unsigned i = 0; i < r->n_seen; i++)
+        if (!strcmp(r->seen[i], r->key))
+            return config_refuse(r, at, "%.100s: set twice", r->key);
+    char **grown = realloc(r->seen, (r->n_seen + 1) * sizeof(*grown));
+    r->seen = grown ? grown : r->seen;
+    char *copy = grown ? strdup(r->key) : NULL;
+    if (!copy)
+        return config_refuse(r, at, "out of memory");
+    r->seen[r->n_seen++] = copy;
+    if (r->depth == 2 && !strncmp(r->key, "sources.", 8))
+        r->n_outside = r->n_seen;
+    return 0;
+}
+
 static int key_open(struct config_reader *r, const char *text, const yaml_mark_t *at)
 {
     size_t n = strlen(r->key), more = strlen(text);
+    if ((r->depth == 1 && !strncmp(text, "sources.", 8)) ||
+        (r->depth == 2 && !strcmp(r->key, "sources") && strchr(text, '.')))
+        return config_refuse(r, at, "%.100s: expected sources: {NAME: {uri: ...}}, without '.'",
+                             text);
     if (n + more + 2 > sizeof(r->key) || more == 0)
         return config_refuse(r, at, "a key is empty or too long");
     r->length[r->depth - 1] = n;
     snprintf(r->key + n, sizeof(r->key) - n, "%s%s", n ? "." : "", text);
     r->wants_key = r->empty = false;
-    return 0;
+    return key_record(r, at);
 }
 
 /* A value is there: of a key, or of a list. */
@@ -211,6 +236,11 @@ static int config_event(struct config_reader *r, const yaml_event_t *e)
         return list_open(r, &e->start_mark);
     case YAML_SEQUENCE_END_EVENT:
         return list_close(r, &e->start_mark);
+    case YAML_DOCUMENT_START_EVENT:
+        if (r->document)
+            return config_refuse(r, &e->start_mark, "a second document");
+        r->document = true;
+        return 0;
     case YAML_ALIAS_EVENT:
         return config_refuse(r, &e->start_mark, "%.100s: no alias is expected", r->key);
     default:
@@ -265,6 +295,8 @@ int config_read(const char *path, config_value_fn value, void *ctx,
     int rc = read_events(&r, &parser);
     yaml_parser_delete(&parser);
     fclose(file);
+    keys_forget(&r, 0);
+    free(r.seen);
     free(r.settings);
     *sources = r.sources;
     *n_sources = r.n_sources;

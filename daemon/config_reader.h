@@ -27,8 +27,11 @@ struct config_reader {
     char key[CONFIG_KEY];        /* dotted, of the mapping or scalar to come */
     size_t length[CONFIG_DEPTH]; /* of key, outside each open mapping */
     unsigned depth;
-    bool wants_key, empty; /* empty: the innermost mapping, so far */
-    unsigned lists;        /* open ones; their scalars are collected, commas between */
+    bool wants_key, empty;      /* empty: the innermost mapping, so far */
+    bool document;              /* one has begun */
+    char **seen;                /* keys so far, without those of sources that are complete */
+    unsigned n_seen, n_outside; /* n_outside: those outside of the source that is being read */
+    unsigned lists;             /* open ones; their scalars are collected, commas between */
     char list[CONFIG_VALUE];
     /* of the source that is being read */
     struct config_setting *settings;

@@ -5,6 +5,7 @@
 #include "daemon/config_source.h"
 
 #include "camera/camera_params.h"
+#include "daemon/config_print.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -118,39 +119,29 @@ void source_clear(struct configured_source *s)
     *s = (struct configured_source){.n_blur = 0};
 }
 
-/* In YAML's double quotes; '$' is doubled, as in the file. */
-static void print_value(const char *key, const char *value, FILE *to)
+static void print_pair(const char *key, const char *value, FILE *to)
 {
-    fprintf(to, "%s: \"", key);
-    for (; *value; value++) {
-        if ((unsigned char)*value < ' ') {
-            fprintf(to, "\\x%02X", (unsigned)*value);
-            continue;
-        }
-        if (*value == '"' || *value == '\\')
-            fputc('\\', to);
-        if (*value == '$')
-            fputc('$', to);
-        fputc(*value, to);
-    }
-    fputc('"', to);
+    fprintf(to, "%s: ", key);
+    config_print_value(value, to);
 }
 
 void source_print(const struct configured_source *s, FILE *to)
 {
     char shown[CONFIG_VALUE];
     config_redact(s->address, shown, sizeof(shown));
-    fprintf(to, "  %s: {", s->name);
-    print_value("uri", shown, to);
+    fputs("  ", to);
+    config_print_key(s->name, to);
+    fputs(": {", to);
+    print_pair("uri", shown, to);
     if (s->user)
-        print_value(", user", s->user, to);
+        print_pair(", user", s->user, to);
     if (s->password_file)
-        print_value(", password_file", s->password_file, to);
+        print_pair(", password_file", s->password_file, to);
     else if (s->password)
-        print_value(", password", "***", to);
+        print_pair(", password", "***", to);
     for (unsigned i = 0; i < s->n_settings; i++) {
         fputs(", ", to);
-        print_value(s->settings[i].key, s->settings[i].value, to);
+        print_pair(s->settings[i].key, s->settings[i].value, to);
     }
     for (uint32_t i = 0; i < s->n_blur; i++)
         fprintf(to, "%s[%u, %u, %u, %u]", i ? ", " : ", blur: [", s->blur[i].x, s->blur[i].y,

@@ -6,6 +6,7 @@
 #include "daemon/settings.h"
 
 #include "daemon/config.h"
+#include "daemon/config_print.h"
 #include "daemon/config_source.h"
 #include "daemon/log.h"
 #include "daemon/settings_environment.h"
@@ -311,10 +312,14 @@ void settings_print(const struct settings *s, FILE *to)
 {
     fputs("version: 1\n", to);
     fprintf(to, "listen: {unix: {mode: %04o", s->listen.mode);
-    if (s->listen.path)
-        fprintf(to, ", path: \"%s\"", s->listen.path);
-    if (s->listen.group)
-        fprintf(to, ", group: \"%s\"", s->listen.group);
+    if (s->listen.path) {
+        fputs(", path: ", to);
+        config_print_value(s->listen.path, to);
+    }
+    if (s->listen.group) {
+        fputs(", group: ", to);
+        config_print_value(s->listen.group, to);
+    }
     fputs("}}\n", to);
     settings_keys_print(s, to);
     rights_print(&s->rights, "rights.", "\n", to);

@@ -4,6 +4,7 @@
  */
 #include "daemon/settings_keys.h"
 
+#include "daemon/config_print.h"
 #include "proto/near_name.h"
 #include "proto/option_help.h"
 
@@ -237,7 +238,10 @@ void settings_keys_print(const struct settings *s, FILE *to)
             fprintf(to, "%s: %s\n", keys[i].name, entropy_words[*(const uint64_t *)field]);
         else if (keys[i].kind == KIND_NUMBER)
             fprintf(to, "%s: %llu\n", keys[i].name, (unsigned long long)*(const uint64_t *)field);
-        else if (text)
-            fprintf(to, "%s: \"%s\"\n", keys[i].name, text);
+        if (text) {
+            fprintf(to, "%s: ", keys[i].name);
+            config_print_value(text, to);
+            fputc('\n', to);
+        }
     }
 }

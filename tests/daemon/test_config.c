@@ -3,6 +3,7 @@
  * The configuration file: keys and values in order, sources with their addresses, each refusal with
  * its place; sources of the command line; addresses without passwords.
  */
+#include "daemon/config_print.h"
 #include "daemon/config_source.h"
 
 #include <setjmp.h>
@@ -154,10 +155,21 @@ static void refusals(void **state)
     refused("? {a: 1}\n: 2\n", "1:3", "a mapping where a key");
     refused("sources:\n  a: 5\n", "2:6", "expected {uri: ...}");
     refused("sources:\n  a: {fps: 5}\n", "2:13", "source a has no uri");
-    refused("sources:\n  a: {uri: x}\n  a: {uri: y}\n", "3:13", "named twice");
+    refused("sources:\n  a: {uri: x}\n  a: {uri: y}\n", "3:3", "sources.a: set twice");
     refused("sources:\n  a: {uri: \"sim://clip\", nothing: 5}\n", "2:35", "no key of a source");
     refused("sources:\n  a: {uri: \"sim://clip\", sise: 1}\n", "2:32", "did you mean size?");
-    refused("sources:\n  a: {uri: \"sim://clip\", fps: 1, fps: 2}\n", "2:39", "set twice");
+    refused("sources:\n  a: {uri: \"sim://clip\", fps: 1, fps: 2}\n", "2:34",
+            "sources.a.fps: set twice");
+    refused("a: 1\nb: 2\na: 1\n", "3:1", "a: set twice");
+    refused("version: 1\nversion: 1\n", "2:1", "version: set twice");
+    refused("a.b: 1\na: {b: 1}\n", "2:5", "a.b: set twice");
+    refused("a: {b: 1}\na: {c: 1}\n", "2:1", "a: set twice");
+    refused("sources: {a: {uri: x}}\nb: 1\nsources: {c: {uri: x}}\n", "3:1", "sources: set twice");
+    refused("sources:\n  a: {uri: x, read: {users: 7}, read.users: 8}\n", "2:33",
+            "sources.a.read.users: set twice");
+    refused("sources:\n  a.b: {uri: x}\n", "2:3", "a.b: expected sources: {NAME:");
+    refused("sources.a.uri: x\n", "1:1", "sources.a.uri: expected sources: {NAME:");
+    refused("a: 1\n---\nb: 2\n", "2:1", "a second document");
     refused("sources:\n  a: {uri: \"sim://clip\", fps: x}\n", "2:31", "fps=x");
     refused("sources:\n  a: {uri: \"sim://clip\", user: x}\n", "2:32", "no key of this kind");
     refused("sources:\n  a: {uri: \"rtps://h/\"}\n", "2:12",
@@ -301,6 +313,37 @@ static void printing(void **state)
     reading_free(&r);
 }
 
+/* Names and values with characters that YAML gives a sense. */
+static void printing_of_odd_texts(void **state)
+{
+    static const char *const texts[] = {"a: b",
+                                        "# c",
+                                        "{d",
+                                        "\"e\\",
+                                        "f\xc2\x85g\xe2\x80\xa8h",
+                                        "i\x7f\xef\xbb\xbf",
+                                        "\xc3\xa4\xf0\x9f\x98\x80",
+                                        "$j"};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+        struct reading r;
+        char *text;
+        size_t size;
+        FILE *f = open_memstream(&text, &size);
+        fputs("sources: {", f);
+        config_print_key(texts[i], f);
+        fputs(": {uri: ", f);
+        config_print_value(texts[i], f);
+        fputs("}}", f);
+        fclose(f);
+        read_config(&r, text);
+        assert_string_equal(r.why, "");
+        assert_string_equal(r.sources[0].name, texts[i]);
+        assert_string_equal(r.sources[0].address, texts[i]);
+        free(text);
+        reading_free(&r);
+    }
+}
+
 static void redaction(void **state)
 {
     static const char *const cases[][2] = {
@@ -340,10 +383,17 @@ static int folder_remove(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values),    cmocka_unit_test(sources), cmocka_unit_test(secrets),
-        cmocka_unit_test(refusals),  cmocka_unit_test(no_file), cmocka_unit_test(overrides),
-        cmocka_unit_test(redaction), cmocka_unit_test(rights),  cmocka_unit_test(variables),
+        cmocka_unit_test(values),
+        cmocka_unit_test(sources),
+        cmocka_unit_test(secrets),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(no_file),
+        cmocka_unit_test(overrides),
+        cmocka_unit_test(redaction),
+        cmocka_unit_test(rights),
+        cmocka_unit_test(variables),
         cmocka_unit_test(printing),
+        cmocka_unit_test(printing_of_odd_texts),
     };
     return cmocka_run_group_tests(tests, folder_create, folder_remove);
 }
