@@ -49,7 +49,74 @@ def generated(streamgen):
             yield pathlib.Path(f.name).read_bytes()
 
 
+CONFIGS = ["""version: 1
+listen: {unix: {path: /tmp/x, mode: 0600, group: video}}
+threads: 3
+entropy: both
+tune: false
+allow_paths: /srv:/home
+debug: {batch: 2}
+debug.arena: 1
+rights: {read: {users: [0]}, control: {groups: 0}}
+""", """version: 1
+sources:
+  door: {uri: "rtsp://host/live", user: "a b", password: "p:/$$"}
+  lab:
+    uri: sim://clip
+    size: 320x240
+    ae: {flicker: 50Hz}
+    blur: [[2, 2, 4, 4], [6, 6, 8, 8]]
+    read: {users: [0, root]}
+    fps: 25
+""", """sources:
+  cam: {uri: "v4l2:///dev/video0", format: MJPG, exposure: 10ms, gain: 2.5}
+  'a "b': {uri: 'file:///x # y', read.groups: [], control: {users: 0}}
+  net: {uri: "http://[::1]:80/a?b=c", user: u, password: x}
+"""]
+CALIBRATIONS = ["""image_width: 640
+image_height: 480
+camera_matrix: {rows: 3, cols: 3, data: [500.5, 0., 320, 0., 501, 240, 0, 0, 1]}
+distortion_model: plumb_bob
+distortion_coefficients: {data: [-0.3, 0.1, 0.001, -0.002, 0.01]}
+projection_matrix:
+  data: [450, 0, 321, 0, 0, 451, 241, 0, 0, 0, 1, 0]
+""", """%YAML:1.0
+---
+image_width: 640
+image_height: 480
+fisheye_model: 1
+camera_matrix: !!opencv-matrix
+   rows: 3
+   dt: d
+   data: [ 5.3e+02, 0., 342, 0., 536, 235, 0., 0., 1. ]
+D: !!opencv-matrix
+   data: [ -0.02, 1e-3, 0.001, -2.8e-04 ]
+""", """<?xml version="1.0"?>
+<opencv_storage><!-- x --><image_Width>640</image_Width><image_Height>480</image_Height>
+<Camera_Matrix type_id="opencv-matrix"><data>500. 0. 320. 0. 501. 240. 0. 0. 1.</data>
+</Camera_Matrix><Distortion_Coefficients><data>-0.3 0.1 0.001 -0.002 0.01 0.2 0.03 0.004</data>
+</Distortion_Coefficients><l><_>1</_><_>2</_></l></opencv_storage>
+""", """cam0:
+  camera_model: pinhole
+  distortion_model: radtan
+  intrinsics: [461, 460, 362, 248]
+  distortion_coeffs: [-0.27, 0.06, 0.0008, 0.0003]
+  resolution: [640, 480]
+cam1:
+  T_cn_cnm1:
+  - [1.0, 0.0]
+  camera_model: pinhole
+  distortion_model: equidistant
+  distortion_coeffs: [0.1, -0.02, 0.003, -0.0004]
+  intrinsics: [300, 301, 376, 240]
+"""]
+
+
 def inputs(kind, streamgen):
+    if kind in ("config", "calibration"):
+        for text in CONFIGS if kind == "config" else CALIBRATIONS:
+            yield text.encode()
+        return
     if kind == "protocol":
         # A hello with two varint fields, a ping, an unknown type, a length past the limit, a header
         # cut short.
