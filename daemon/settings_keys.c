@@ -44,6 +44,8 @@ static const struct settings_key keys[] = {
      "MiB of GPU memory for entropy-decoded pictures; 0: by the GPU's memory"},
     {"gpu_motion", KIND_BOOL, AT(engine.gpu_motion), 0, 1, 1,
      "a GPU that entropy-decodes files also derives their motion"},
+    {"warm_up", KIND_BOOL, AT(engine.warm_up), 0, 1, 1,
+     "open the device and compile at the start; false: for the first stream"},
     {"validation", KIND_BOOL, AT(engine.validation), 0, 1, 0, "Vulkan validation layer"},
     {"timestamps", KIND_BOOL, AT(engine.timestamps), 0, 1, 0, "GPU times of each pass"},
     {"gpu_debug", KIND_BOOL, AT(engine.gpu_debug), 0, 1, 0,

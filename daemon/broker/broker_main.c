@@ -20,6 +20,7 @@
 #include "daemon/broker/named.h"
 #include "daemon/broker/reload.h"
 #include "daemon/broker/service.h"
+#include "daemon/broker/worker_handover.h"
 #include "daemon/broker/worker_link.h"
 #include "daemon/broker/worker_messages.h"
 #include "daemon/log.h"
@@ -229,6 +230,8 @@ int broker_run(const struct settings *settings)
     int rc = broker_start(p);
     if (rc != 0)
         broker_end(b);
+    else if (settings->engine.warm_up)
+        workers_warm_up(b, uv_now(&b->loop));
     start_trace("connections are taken");
     take_turn(p); /* a loop without handles would not run */
     uv_run(&b->loop, UV_RUN_DEFAULT);

@@ -86,6 +86,12 @@ static bool devices_ready(struct broker *b, uint64_t now_ms)
     return false;
 }
 
+void workers_warm_up(struct broker *b, uint64_t now_ms)
+{
+    if (devices_ready(b, now_ms))
+        worker_have(b->workers, now_ms);
+}
+
 /* Sends Open or Probe. */
 static void stream_to_worker(struct broker_stream *s, uint64_t now_ms)
 {

@@ -8,5 +8,7 @@
 #include "daemon/broker/broker.h"
 
 void worker_handover(struct broker *b, uint64_t now_ms);
+/* Starts the workers that the first stream will need. */
+void workers_warm_up(struct broker *b, uint64_t now_ms);
 
 #endif

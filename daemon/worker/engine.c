@@ -15,6 +15,7 @@
 #include "daemon/worker/steps/coders.h"
 #include "daemon/worker/steps/entropy_gpu.h"
 #include "daemon/worker/steps/reconstruct.h"
+#include "daemon/worker/steps/store.h"
 #include "gpu/engine/debug_shaders.h"
 
 #include <libavformat/avformat.h>
@@ -206,6 +207,8 @@ int engine_create(uv_loop_t *loop, const struct engine_params *params, struct en
         uv_close((uv_handle_t *)&e->loop.awake, on_awake_closed);
         return err;
     }
+    if (!e->software && store_warm_up(e) < 0) /* which would have the streams' cores */
+        engine_log(e, 2, "pipelines are made by the first stream");
     *out = e;
     return 0;
 }

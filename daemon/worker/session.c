@@ -8,6 +8,7 @@
  * hold: the stream thread has ended, no picture lives, no output waits, pools and store are given
  * up by the device's thread, and all events have been called back.
  */
+#include "codec/parameter_sets.h"
 #include "daemon/worker/engine/session_internal.h"
 #include "daemon/worker/steps/store.h"
 
@@ -30,6 +31,7 @@ static void session_free(struct session *s)
     if (s->fd >= 0)
         close(s->fd);
     account_unref(s->account);
+    h264_sps_unref(s->ahead);
     uv_cond_destroy(&s->room);
     free(s->uri);
     free(s->name);

@@ -137,6 +137,13 @@ int worker_need_engine(struct worker_proto *w, struct pelton_failure *failure)
     return PELTON_OK;
 }
 
+void worker_warm_up(struct worker_proto *w)
+{
+    struct pelton_failure failure = {0};
+    if (w->settings->engine.warm_up)
+        worker_need_engine(w, &failure);
+}
+
 static int clip_open(void *ctx, const struct pelton_open_params *params,
                      const struct feed_callbacks *callbacks, void *callbacks_ctx, void **clip)
 {

@@ -51,6 +51,8 @@ void worker_stream_free(struct worker_stream *ws);
 
 /* Open the device and the engine, or the cameras too. 0, or enum pelton_error with the failure. */
 int worker_need_engine(struct worker_proto *w, struct pelton_failure *failure);
+/* The same while nobody waits: the reason of a failure goes to the log alone. */
+void worker_warm_up(struct worker_proto *w);
 int worker_need_cameras(struct worker_proto *w, struct pelton_failure *failure);
 void worker_answer_devices(struct worker_proto *w, const struct frame *f, const Pelton__Devices *m);
 /* Closes cameras, then the engine, which decodes clips of simulated sensors; then calls back. */

@@ -103,6 +103,7 @@ int worker_run(const struct settings *settings)
     if (rc == 0) {
         uv_timer_init(&w->loop, &w->totals);
         w->totals.data = w;
+        worker_warm_up(w);
         uv_run(&w->loop, UV_RUN_DEFAULT);
     }
     start_trace("the engine is closed");

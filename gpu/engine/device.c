@@ -111,6 +111,10 @@ int gpu_open(const struct gpu_params *params, struct gpu **out)
     g->lock_made = true;
     if (pthread_mutex_init(&g->kept.lock, NULL))
         goto error;
+    if (pthread_cond_init(&g->kept.made, NULL)) {
+        pthread_mutex_destroy(&g->kept.lock);
+        goto error;
+    }
     g->kept.lock_made = true;
     if (pthread_mutex_init(&g->arenas.lock, NULL))
         goto error;
@@ -159,8 +163,10 @@ void gpu_close(struct gpu *g)
         g->vk.vkDestroyDevice(g->device, NULL);
     }
     gpu_instance_close(g);
-    if (g->kept.lock_made)
+    if (g->kept.lock_made) {
+        pthread_cond_destroy(&g->kept.made);
         pthread_mutex_destroy(&g->kept.lock);
+    }
     if (g->arenas.lock_made)
         pthread_mutex_destroy(&g->arenas.lock);
     if (g->lock_made)

@@ -2,22 +2,29 @@
  *
  * Layouts and compute pipelines. The device keeps them: a second user of the same shader and
  * constants gets the first one's.
+ *
+ * Threads make what is wanted, and end when nothing is left. Whoever needs a pipeline at once makes
+ * it, or waits for the thread that does.
  */
 #include "gpu/engine/pipeline.h"
 
 #include "gpu/engine/debug_values.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define MOST_THREADS 16
 
+enum pipeline_state { PIPELINE_WAITS, PIPELINE_MAKING, PIPELINE_MADE, PIPELINE_REFUSED };
+
 struct gpu_pipeline {
     struct gpu_pipeline *next;
     struct gpu_pipeline_want want;
+    enum pipeline_state state;
+    bool urgent; /* somebody waits for it */
+    int err;     /* where it was refused */
     VkPipeline pipeline;
 };
 
@@ -132,98 +139,161 @@ static struct gpu_pipeline *pipeline_find(struct gpu_pipeline *p, const struct g
     return p;
 }
 
-struct making {
-    struct gpu *g;
-    struct gpu_pipeline **missing;
-    uint32_t count;
-    atomic_uint next;
-    atomic_int err;
-};
+/* ---- making ---- */
 
-static void *pipelines_compile(void *ctx)
+/* The first of these that nobody makes yet; one that somebody waits for goes before. */
+static struct gpu_pipeline *pipeline_waiting(struct gpu_pipeline *p)
 {
-    struct making *m = ctx;
-    for (uint32_t i; (i = atomic_fetch_add(&m->next, 1)) < m->count;) {
-        int64_t begun = gpu_clock_ns();
-        int err = create_pipeline(m->g, &m->missing[i]->want, &m->missing[i]->pipeline);
-        gpu_log_step(m->g, begun, "pipeline %s", m->missing[i]->want.name);
-        if (err < 0) {
-            gpu_log(m->g, 0, "no pipeline for the pass %s", m->missing[i]->want.name);
-            atomic_store(&m->err, err);
-        }
+    struct gpu_pipeline *first = NULL;
+    for (; p; p = p->next) {
+        if (p->state == PIPELINE_WAITS && p->urgent)
+            return p;
+        if (p->state == PIPELINE_WAITS && !first)
+            first = p;
     }
+    return first;
+}
+
+/* With the lock, dropped meanwhile. */
+static void pipeline_compile(struct gpu *g, struct gpu_pipeline *p)
+{
+    p->state = PIPELINE_MAKING;
+    pthread_mutex_unlock(&g->kept.lock);
+    int64_t begun = gpu_clock_ns();
+    int err = create_pipeline(g, &p->want, &p->pipeline);
+    GPU_PIPELINE_LOG(g, begun, err, p->want.name);
+    pthread_mutex_lock(&g->kept.lock);
+    p->err = err;
+    p->state = err < 0 ? PIPELINE_REFUSED : PIPELINE_MADE;
+    pthread_cond_broadcast(&g->kept.made);
+}
+
+/* The last one out has the cache written. With the lock. */
+static void pipelines_rest(struct gpu *g)
+{
+    if (g->kept.makers || !g->kept.saver.runs)
+        return;
+    g->kept.saver.grown = true;
+    pthread_cond_signal(&g->kept.saver.wake);
+}
+
+static void *maker_main(void *ctx)
+{
+    struct gpu *g = ctx;
+    struct gpu_pipeline *p;
+    pthread_mutex_lock(&g->kept.lock);
+    while (!g->kept.ends && (p = pipeline_waiting(g->kept.pipelines)) != NULL)
+        pipeline_compile(g, p);
+    g->kept.makers--;
+    pipelines_rest(g);
+    pthread_cond_broadcast(&g->kept.made);
+    pthread_mutex_unlock(&g->kept.lock);
     return NULL;
 }
 
-static void pipelines_compile_in_threads(struct making *m)
+/* Without a thread, whoever needs a pipeline makes it. With the lock. */
+static void makers_start(struct gpu *g, uint32_t count)
 {
-    pthread_t threads[MOST_THREADS];
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    uint32_t count = 0, most = cores < 1              ? 1
-                               : cores > MOST_THREADS ? MOST_THREADS
-                                                      : (uint32_t)cores;
-    while (count + 1 < most && count + 1 < m->count &&
-           pthread_create(&threads[count], NULL, pipelines_compile, m) == 0)
-        count++;
-    pipelines_compile(m);
-    while (count)
-        pthread_join(threads[--count], NULL);
+    uint32_t most = cores < 1 ? 1 : cores > MOST_THREADS ? MOST_THREADS : (uint32_t)cores;
+    pthread_attr_t detached;
+    pthread_t thread;
+    if (pthread_attr_init(&detached))
+        return;
+    pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+    while (count-- && g->kept.makers < most &&
+           pthread_create(&thread, &detached, maker_main, g) == 0)
+        g->kept.makers++;
+    pthread_attr_destroy(&detached);
+}
+
+/* Finds or adds it; one that was refused is tried again. *waits counts those that nobody makes yet.
+ * With the lock. */
+static int pipeline_want(struct gpu *g, const struct gpu_pipeline_want *want, uint32_t *waits,
+                         struct gpu_pipeline **out)
+{
+    struct gpu_pipeline_want w = *want;
+    if (w.constant_count > 8)
+        return GPU_ERR_INVALID;
+    gpu_debug_shader(g, &w.spirv, &w.spirv_size);
+    w.out = NULL;
+    struct gpu_pipeline *p = pipeline_find(g->kept.pipelines, &w);
+    if (!p) {
+        struct gpu_pipeline **last = &g->kept.pipelines;
+        p = calloc(1, sizeof(*p));
+        if (!p)
+            return GPU_ERR_NOMEM;
+        while (*last)
+            last = &(*last)->next;
+        p->want = w;
+        *last = p;
+    } else if (p->state == PIPELINE_REFUSED) {
+        p->state = PIPELINE_WAITS;
+    }
+    *waits += p->state == PIPELINE_WAITS;
+    *out = p;
+    return GPU_OK;
+}
+
+int gpu_pipelines_begin(struct gpu *g, const struct gpu_pipeline_want *wants, uint32_t n)
+{
+    int err = GPU_OK;
+    uint32_t waits = 0;
+    struct gpu_pipeline *p;
+    pthread_mutex_lock(&g->kept.lock);
+    for (uint32_t i = 0; i < n && err == GPU_OK; i++)
+        err = pipeline_want(g, &wants[i], &waits, &p);
+    makers_start(g, waits);
+    pthread_mutex_unlock(&g->kept.lock);
+    return err;
+}
+
+/* Makes those of these that nobody makes yet, and waits for the others. With the lock, dropped
+ * meanwhile. */
+static int pipelines_finish(struct gpu *g, struct gpu_pipeline **needed, uint32_t n)
+{
+    int err = GPU_OK;
+    for (uint32_t i = 0; i < n; i++)
+        if (needed[i]->state == PIPELINE_WAITS)
+            pipeline_compile(g, needed[i]);
+    for (uint32_t i = 0; i < n; i++) {
+        while (needed[i]->state == PIPELINE_MAKING)
+            pthread_cond_wait(&g->kept.made, &g->kept.lock);
+        if (needed[i]->state == PIPELINE_WAITS) /* it was refused, and is wanted once more */
+            pipeline_compile(g, needed[i]);
+        err = needed[i]->state == PIPELINE_REFUSED ? needed[i]->err : err;
+    }
+    return err;
 }
 
 int gpu_pipelines_make(struct gpu *g, const struct gpu_pipeline_want *wants, uint32_t n)
 {
-    struct gpu_pipeline *made = NULL, **missing = calloc(n + 1, sizeof(struct gpu_pipeline *));
-    struct making m = {.g = g, .missing = missing, .err = GPU_OK};
-    if (!missing)
+    int err = GPU_OK;
+    uint32_t waits = 0;
+    int64_t begun = gpu_clock_ns();
+    struct gpu_pipeline **needed = calloc(n + 1, sizeof(struct gpu_pipeline *));
+    if (!needed)
         return GPU_ERR_NOMEM;
     pthread_mutex_lock(&g->kept.lock);
-    for (uint32_t i = 0; i < n && atomic_load(&m.err) == GPU_OK; i++) {
-        struct gpu_pipeline_want w = wants[i];
-        if (w.constant_count > 8) {
-            m.err = GPU_ERR_INVALID;
-            break;
-        }
-        gpu_debug_shader(g, &w.spirv, &w.spirv_size);
-        w.out = NULL;
-        if (pipeline_find(g->kept.pipelines, &w) || pipeline_find(made, &w))
-            continue;
-        struct gpu_pipeline *p = calloc(1, sizeof(*p));
-        if (!p) {
-            m.err = GPU_ERR_NOMEM;
-            break;
-        }
-        *p = (struct gpu_pipeline){.next = made, .want = w};
-        made = missing[m.count++] = p;
+    for (uint32_t i = 0; i < n && err == GPU_OK; i++) {
+        err = pipeline_want(g, &wants[i], &waits, &needed[i]);
+        if (err == GPU_OK)
+            needed[i]->urgent = true;
     }
+    if (err == GPU_OK) {
+        makers_start(g, waits > 1 ? waits - 1 : 0);
+        err = pipelines_finish(g, needed, n);
+    }
+    for (uint32_t i = 0; i < n && err == GPU_OK; i++)
+        if (wants[i].out)
+            *wants[i].out = needed[i]->pipeline;
+    if (waits)
+        pipelines_rest(g);
     pthread_mutex_unlock(&g->kept.lock);
-    int64_t begun = gpu_clock_ns();
-    if (m.count && m.err == GPU_OK) {
-        pipelines_compile_in_threads(&m);
-        gpu_log_step(g, begun, "%u of %u pipelines are made", m.count, n);
-    }
-    /* another thread may have made the same: then there are two */
-    pthread_mutex_lock(&g->kept.lock);
-    for (uint32_t i = 0; i < m.count; i++) {
-        if (missing[i]->pipeline) {
-            missing[i]->next = g->kept.pipelines;
-            g->kept.pipelines = missing[i];
-        } else {
-            free(missing[i]);
-        }
-    }
-    for (uint32_t i = 0; i < n && m.err == GPU_OK; i++) {
-        struct gpu_pipeline_want w = wants[i];
-        gpu_debug_shader(g, &w.spirv, &w.spirv_size);
-        if (w.out)
-            *w.out = pipeline_find(g->kept.pipelines, &w)->pipeline;
-    }
-    if (m.count && g->kept.saver.runs) {
-        g->kept.saver.grown = true;
-        pthread_cond_signal(&g->kept.saver.wake);
-    }
-    pthread_mutex_unlock(&g->kept.lock);
-    free(missing);
-    return m.err;
+    if (waits)
+        gpu_log_step(g, begun, "%u pipelines are there, %u of them new", n, waits);
+    free(needed);
+    return err;
 }
 
 int gpu_pipeline_get_whole(struct gpu *g, const struct gpu_layout *layout, const uint32_t *spirv,
@@ -254,6 +324,11 @@ int gpu_pipeline_get(struct gpu *g, const struct gpu_layout *layout, const uint3
 
 void gpu_pipelines_free(struct gpu *g)
 {
+    pthread_mutex_lock(&g->kept.lock);
+    g->kept.ends = true;
+    while (g->kept.makers)
+        pthread_cond_wait(&g->kept.made, &g->kept.lock);
+    pthread_mutex_unlock(&g->kept.lock);
     while (g->kept.pipelines) {
         struct gpu_pipeline *p = g->kept.pipelines;
         g->kept.pipelines = p->next;

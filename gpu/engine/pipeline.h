@@ -29,14 +29,26 @@ struct gpu_pipeline_want {
     size_t spirv_size;
     uint32_t constants[8], constant_count;
     bool whole;
-    const char *name; /* for the log; not kept */
+    const char *name; /* for the log */
     VkPipeline *out;  /* where to write it; NULL: nowhere */
 };
 
+/* Says that the pass's pipeline is made, or why there is none. */
+#define GPU_PIPELINE_LOG(g, begun_ns, err, name)                                                   \
+    do {                                                                                           \
+        if ((err) < 0)                                                                             \
+            gpu_log(g, 0, "no pipeline for the pass %s: %s", name, gpu_error_text(err));           \
+        else                                                                                       \
+            gpu_log_step(g, begun_ns, "pipeline %s", name);                                        \
+    } while (0)
+
 int gpu_layout_get(struct gpu *g, const struct gpu_bindings *bindings, uint32_t push_size,
                    const struct gpu_layout **out);
-/* Compile the missing ones in parallel on all cores; a driver may need seconds. After an error,
- * those that succeeded stay. */
+/* Compile the missing ones in threads, one a core at most, and do not wait. Names stay with the
+ * caller for ever; out is not used. What fails is tried again by whoever needs it. */
+int gpu_pipelines_begin(struct gpu *g, const struct gpu_pipeline_want *wants, uint32_t n);
+/* Compile the missing ones in the same way, and wait for all; a driver may need seconds. After an
+ * error, those that succeeded stay. */
 int gpu_pipelines_make(struct gpu *g, const struct gpu_pipeline_want *wants, uint32_t n);
 /* A pipeline that is kept, or is made now. */
 int gpu_pipeline_get_whole(struct gpu *g, const struct gpu_layout *layout, const uint32_t *spirv,

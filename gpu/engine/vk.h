@@ -69,8 +69,11 @@ struct gpu_kept {
     pthread_mutex_t lock;
     bool lock_made;
     struct gpu_layout *layouts;
-    struct gpu_pipeline *pipelines;
-    VkPipelineCache cache; /* may be null; the driver locks it */
+    struct gpu_pipeline *pipelines; /* in the order in which they were wanted */
+    pthread_cond_t made;            /* a pipeline was, or a maker has ended */
+    uint32_t makers;                /* threads */
+    bool ends;                      /* no more are made */
+    VkPipelineCache cache;          /* may be null; the driver locks it */
     struct gpu_saver saver;
 };
 

@@ -77,6 +77,8 @@ enum recon_stage {
 };
 
 int recon_create(struct gpu *g, const struct recon_params *params, struct recon **out);
+/* Begins to make the pipelines of such a recon, in threads, before there is one. */
+int recon_warm_up(struct gpu *g, const struct recon_params *params);
 void recon_free(struct recon *r);
 /* The most pictures of one submission: params.width, or less where a buffer would exceed the
  * device's limits. recon_submit splits longer calls. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Creation of a recon: frame store, scratch buffers, pipelines, flights. recon_prepare.c adds what
- * depends on the batches, and recon_grow.c makes more room.
+ * Creation of a recon: frame store, scratch buffers, flights. Its pipelines are begun.
+ * recon_prepare.c adds what depends on the batches, and recon_grow.c makes more room.
  */
 #include "gpu/engine/descriptors.h"
 #include "gpu/h264/recon_internal.h"
@@ -13,6 +13,17 @@
 
 /* coefficient blocks of pictures beyond the first; a batch that has more is split */
 #define USUAL_COEFF_BLOCKS_PER_MB 8
+
+static void recon_set(struct recon *r, struct gpu *g, const struct recon_params *params)
+{
+    r->g = g;
+    r->params = *params;
+    r->flight_count = params->flight ? params->flight : 3;
+    r->wide = params->bit_depth[0] > 8 || params->bit_depth[1] > 8;
+    r->coeff_block_bytes = r->wide ? 64 : 32;
+    r->deliver_by_copy = params->delivery ? params->delivery == 2 : g->info.software;
+    r->delivery_capacity = params->width < 32 ? 64 : 2 * params->width;
+}
 
 static int check_params(const struct recon_params *p)
 {
@@ -149,7 +160,22 @@ static int create_pipelines(struct recon *r)
 {
     const struct gpu_bindings bindings = {.buffers = RECON_BUFFERS, .images = RECON_IMAGES};
     int err = gpu_layout_get(r->g, &bindings, sizeof(struct recon_push), &r->layout);
-    return err == GPU_OK ? recon_pipelines_make(r) : err;
+    return err == GPU_OK ? recon_pipelines_begin(r) : err;
+}
+
+/* A recon without memory, only to know which pipelines one has. */
+int recon_warm_up(struct gpu *g, const struct recon_params *params)
+{
+    int err = check_params(params);
+    struct recon *r = err < 0 ? NULL : calloc(1, sizeof(*r));
+    if (!r)
+        return err < 0 ? err : GPU_ERR_NOMEM;
+    recon_set(r, g, params);
+    err = choose_width(r);
+    if (err == GPU_OK)
+        err = create_pipelines(r);
+    free(r);
+    return err;
 }
 
 static int create_descriptors(struct recon *r)
@@ -247,13 +273,7 @@ int recon_create(struct gpu *g, const struct recon_params *params, struct recon 
     if (!r)
         return GPU_ERR_NOMEM;
     int64_t begun = gpu_clock_ns();
-    r->g = g;
-    r->params = *params;
-    r->flight_count = params->flight ? params->flight : 3;
-    r->wide = params->bit_depth[0] > 8 || params->bit_depth[1] > 8;
-    r->coeff_block_bytes = r->wide ? 64 : 32;
-    r->deliver_by_copy = params->delivery ? params->delivery == 2 : g->info.software;
-    r->delivery_capacity = params->width < 32 ? 64 : 2 * params->width;
+    recon_set(r, g, params);
     err = GPU_ERR_NOMEM;
     if (pthread_mutex_init(&r->lock, NULL))
         goto error;

@@ -241,8 +241,8 @@ void recon_set_write(struct recon *r, struct recon_flight *f);
 
 int recon_queues_open(struct recon *r);
 void recon_queues_close(struct recon *r);
-/* The pipelines that every batch may need. */
-int recon_pipelines_make(struct recon *r);
+/* The pipelines that every batch may need, in threads of their own. */
+int recon_pipelines_begin(struct recon *r);
 /* Buffers and pipelines of a chunk whose deliveries are planned. */
 int recon_prepare(struct recon *r, struct recon_flight *f, struct recon_chunk *chunk);
 

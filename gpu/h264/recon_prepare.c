@@ -3,9 +3,9 @@
  * All that must exist before a chunk is recorded: queues, pipelines, buffers.
  *
  * A pipeline is the compilation of a shader for the store's sample size, with the constants of its
- * format. Those that nearly every batch needs are made with the store, in parallel. Others, such as
- * deliveries in another format, are made when a chunk first needs them. So are the blur's buffers,
- * and those of uploads grow with the batches.
+ * format. Threads make those that nearly every batch needs as soon as there is a store. A chunk
+ * waits for those that it needs, and makes others, such as deliveries in another format. The blur's
+ * buffers are made for the first blurred frame, and those of uploads grow with the batches.
  */
 #include "gpu/h264/recon_internal.h"
 
@@ -107,8 +107,9 @@ static void want_passes(struct recon *r, struct wants *wants, const struct recon
     }
 }
 
-/* Nearly all deliveries have the planes of the store, uncropped or cropped to whole texels. */
-int recon_pipelines_make(struct recon *r)
+/* Nearly all deliveries have the planes of the store, uncropped or cropped to whole texels. Chunks
+ * wait for those that they need. */
+int recon_pipelines_begin(struct recon *r)
 {
     static const uint32_t planar[4] = {RECON_GRAY, RECON_I420, RECON_I422, RECON_I444};
     const uint32_t plain[2] = {planar[r->params.chroma_format_idc & 3], 1};
@@ -118,7 +119,7 @@ int recon_pipelines_make(struct recon *r)
     if (!r->deliver_by_copy)
         want_pipeline(r, &wants, &deliver, plain, 2, &r->deliver_pipelines[2 * plain[0] + 1]);
     want_passes(r, &wants, &r->worst);
-    return gpu_pipelines_make(r->g, wants.all, wants.count);
+    return gpu_pipelines_begin(r->g, wants.all, wants.count);
 }
 
 /* Pipelines of the deliveries that shaders write. Returns whether one is blurred. */
@@ -271,6 +272,8 @@ int recon_prepare(struct recon *r, struct recon_flight *f, struct recon_chunk *c
     wants.count = 0;
     if (chunk->shape.pictures)
         want_passes(r, &wants, &chunk->shape);
+    if (chunk->copies)
+        want_pipeline(r, &wants, &copy_frame, NULL, 0, &r->copy_pipeline);
     bool blurred = want_deliveries(r, &wants, chunk);
     TRY(flight_grow(r, f, chunk));
     if (blurred && !r->blur_heads)

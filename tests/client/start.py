@@ -3,9 +3,12 @@
 """The way to the first frame, as `-loglevel debug` tells it: client, broker and worker on one
 clock, in the order that they need each other.
 
+The first picture waits for the pipelines of an I picture alone. A daemon opens the device while
+nobody asks for a stream.
+
 Exit codes: 0, 1.
 """
-import argparse, os, pathlib, re, subprocess, sys
+import argparse, os, pathlib, re, subprocess, sys, tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t
@@ -14,14 +17,15 @@ CLIP = str(t.ROOT / "packaging/demo.mp4")
 LINE = re.compile(r"^start +([0-9.]+) ms +(client|broker|worker) +(.*)$", re.M)
 # Each of them follows the one before, whichever process tells it.
 ORDER = ["client main", "client a private daemon is started", "broker main",
-         "client the daemon has answered", "worker first stream is asked for",
+         "broker a worker is started", "client the daemon has answered",
+         "worker first stream is asked for",
          "worker first picture waits for its coder", "worker first batch is submitted",
          "worker first batch is done", "worker first frame is told", "client first frame",
          "client last frame", "client end"]
-STEPS = ["client options are read", "broker a worker is started", "worker main",
+STEPS = ["client options are read", "worker main",
          "worker instance is made", "worker device is made", "worker the engine runs",
          "worker first source is open", "worker first frame store is made",
-         "worker first pool of frames is made", "worker [0-9]+ of [0-9]+ pipelines are made"]
+         "worker first pool of frames is made", "worker [0-9]+ pipelines are there"]
 
 
 def decode(args):
@@ -32,6 +36,19 @@ def decode(args):
     if run.returncode:
         sys.exit("decode failed: " + run.stderr)
     return sorted((float(ms), role, text) for ms, role, text in LINE.findall(run.stderr))
+
+
+def warms_up(args):
+    """Whether a daemon without clients starts its worker and opens the device."""
+    with tempfile.TemporaryDirectory() as d, open(d + "/log", "w") as log:
+        daemon = subprocess.Popen([args.bin + "/peltond", "--socket", d + "/s", "--device",
+                                   args.device], stderr=log,
+                                  env={**os.environ, "PELTON_TRACE_START": "1"})
+        read = lambda: LINE.findall(pathlib.Path(d + "/log").read_text())
+        warm = t.wait_until(lambda: any(text == "the engine runs" for _, _, text in read()), 60)
+        daemon.terminate()
+        daemon.wait(t.LIMIT_S)
+    return warm
 
 
 def place(lines, step):
@@ -55,6 +72,11 @@ def main():
     places = [place(lines, step) for step in ORDER]
     bad += ["%s comes before %s" % (b, a)
             for a, b, i, k in zip(ORDER, ORDER[1:], places, places[1:]) if 0 <= k < i]
+    first = place(lines, "worker [0-9]+ pipelines are there")
+    if first >= 0 and int(lines[first][2].split()[0]) > 14:
+        bad.append("an I picture waits for " + lines[first][2])
+    if not warms_up(args):
+        bad.append("a daemon that nobody asks opens no device")
     print("\n".join(bad) or "%d lines" % len(lines))
     if bad:
         print("\n".join("%8.1f %s %s" % line for line in lines))

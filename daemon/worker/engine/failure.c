@@ -29,8 +29,11 @@ void engine_device_failed(struct engine *e, int error)
     int code = lost                     ? PELTON_ERR_GPU_LOST
                : error == GPU_ERR_NOMEM ? PELTON_ERR_NOMEM
                                         : PELTON_ERR_OTHER;
+    const char *why = lost                       ? gpu_error_text(GPU_ERR_LOST)
+                      : code == PELTON_ERR_NOMEM ? gpu_error_text(GPU_ERR_NOMEM)
+                                                 : gpu_error_text(GPU_ERR_VULKAN);
     char cause[256];
-    snprintf(cause, sizeof(cause), "GPU %.100s: %.100s", e->device->name, gpu_error_text(error));
+    snprintf(cause, sizeof(cause), "GPU %.100s: %.100s", e->device->name, why);
     e->gpu_lost |= lost;
     for (struct session *s = e->sessions; s; s = s->next)
         session_abort(s, code, cause, lost ? "the worker has to be restarted" : "");

@@ -31,7 +31,8 @@ struct session {
     bool thread_started;
     atomic_bool stop; /* the source is to end at once: closing, or enough has been seen */
     uv_cond_t room;   /* the source waits here for room in the window */
-    const struct h264_sps *ahead; /* store and pool are made for it; the source waits in room */
+    /* store and pool are made for it, and the source of a live stream waits in room; a reference */
+    const struct h264_sps *ahead;
     struct window window;
 
     struct pelton_probe_sei probe_sei; /* first is the session's */

@@ -9,6 +9,7 @@
  * before it are still decoded and delivered), and stop at any moment.
  */
 #include "camera/camera_params.h"
+#include "codec/parameter_sets.h"
 #include "codec/h264_stream.h"
 #include "daemon/worker/feed/pixels.h"
 #include "daemon/worker/source/camera_units.h"
@@ -318,21 +319,20 @@ static int stream_open(struct stream *st)
     return open_codec(st);
 }
 
-/* What a live stream's first frame needs besides its access unit takes longer than any later frame:
- * where the container has told the parameter sets, it is made before the first access unit is read.
- */
+/* What the first frame needs besides its access unit takes longer than any later frame. Where the
+ * container has told the parameter sets, it is begun before the first access unit is read. Live
+ * streams wait for it, as each frame would else come late. */
 static void prepare(struct stream *st)
 {
     struct session *s = st->session;
     const struct h264_sps *sps = h264_stream_sps(st->codec);
-    if (!s->window.live || s->probe_only || s->params.fields || !sps)
+    if (s->probe_only || s->params.fields || !sps)
         return;
     engine_lock(st->engine);
-    s->ahead = sps;
+    s->ahead = h264_sps_ref(sps);
     wake_device(&st->engine->schedule);
-    while (s->ahead && !stream_stopped(st))
+    while (s->window.live && s->ahead && !stream_stopped(st))
         engine_wait(st->engine, &s->room, 0);
-    s->ahead = NULL;
     engine_unlock(st->engine);
 }
 

@@ -9,6 +9,7 @@
  */
 #include "daemon/worker/steps/announce.h"
 
+#include "codec/parameter_sets.h"
 #include "daemon/worker/feed/blur_rects.h"
 #include "daemon/worker/steps/format.h"
 #include "daemon/worker/feed/pixels.h"
@@ -204,10 +205,11 @@ static bool session_ensure_pool(struct engine *e, struct session *s)
     return true;
 }
 
-/* What the first frame will need is there, and the stream thread may go on. */
+/* What the first frame will need is there. The stream thread of a live stream may go on. */
 static void session_end_ahead(struct session *s)
 {
     if (s->ahead && (s->window.abort || (s->sub.pools && slots_serve(&s->window, s->ahead)))) {
+        h264_sps_unref(s->ahead);
         s->ahead = NULL;
         wake_source(&s->window);
     }
@@ -241,13 +243,16 @@ static void session_end_work(struct engine *e, struct session *s)
 }
 
 /* The pool that was being made becomes the current one. Drops the lock. */
-static void session_adopt_pool(struct session *s)
+static bool session_adopt_pool(struct session *s)
 {
+    if (!subscription_pool_made(&s->sub))
+        return false;
     int err = subscription_pool_adopt(&s->sub);
     START_TRACE_FIRST("first pool of frames is made");
     if (err)
         session_fail_by(s, err, "no memory for its frames");
     s->window.has_pool = s->sub.pools && s->sub.pools->memory;
+    return true;
 }
 
 /* Drops the lock. */
@@ -274,15 +279,18 @@ static void session_retire(struct session *s, struct unref *unref)
 bool session_tend(struct engine *e, struct session *s)
 {
     struct unref unref = {.count = 0};
-    bool any = subscription_pool_made(&s->sub);
-    if (any)
-        session_adopt_pool(s);
+    bool any = session_adopt_pool(s);
     if (s->window.starves && !s->window.abort)
         session_abort(s, PELTON_ERR_OTHER, "no frame slot is left for the stream", "");
     if (s->window.abort)
         any |= session_discard(s, &unref);
     else
-        any |= (int)session_ensure_store(e, s) | (int)session_ensure_pool(e, s); /* both */
+        /* both: a thread makes the pool meanwhile */
+        any |= (int)session_ensure_pool(e, s) | (int)session_ensure_store(e, s);
+    if (!s->window.abort && session_adopt_pool(s)) { /* so that the first batch delivers too */
+        session_ensure_pool(e, s);
+        any = true;
+    }
     session_end_ahead(s);
     if (session_announce(s, &unref)) {
         if (s->sub.events)

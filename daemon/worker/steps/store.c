@@ -120,6 +120,19 @@ static int store_create(struct engine *e, const struct slots_key *key, uint32_t 
     return 0;
 }
 
+int store_warm_up(struct engine *e)
+{
+    const struct slots_key key = {
+        .mb_width = 120, .mb_height = 68, .chroma_format_idc = 1, .bit_depth = {8, 8}};
+    struct slots slots = {0};
+    if (!slots_init(&slots, &e->schedule, &key, 1))
+        return GPU_ERR_NOMEM;
+    struct recon_params params = recon_params_of(e, &slots);
+    int err = recon_warm_up(e->gpu, &params);
+    slots_free(&slots);
+    return err;
+}
+
 /* With fewer slots if memory is short; in the end the least that still makes progress. */
 static int store_create_any(struct engine *e, const struct slots_wish *wish, uint32_t count,
                             struct store **out)

@@ -62,6 +62,9 @@ void store_detach(struct session *s);
 /* More slots where they are wanted: a thread makes their memory; then the store takes them between
  * two batches. Drops the lock meanwhile. True: it has grown. */
 bool store_grow(struct engine *e, struct store *st);
+/* Begins to make the pipelines that nearly every stream needs, while no stream waits. Thread: any.
+ * 0, or enum gpu_error. */
+int store_warm_up(struct engine *e);
 /* Frees what is idle, or all. Drops the lock meanwhile. */
 void store_collect(struct engine *e, bool all);
 
