@@ -58,7 +58,9 @@ def make_files(d):
     os.chmod(d + "/locked.sock", 0o600)
     pathlib.Path(d + "/sources.yaml").write_text(SOURCES)
     pathlib.Path(d + "/lens.yaml").write_text("no camera: at all\n")
+    pathlib.Path(d + "/lens2.yaml").write_text("D: [1]\nD: [1]\n")
     pathlib.Path(d + "/typo.yaml").write_text("version: 1\nthraeds: 3\n")
+    pathlib.Path(d + "/twice.yaml").write_text("version: 1\nthreads: 3\nthreads: 3\n")
     pathlib.Path(d + "/open.yaml").write_text("version: 1\nsources: {a: {uri: x\n")
 
 

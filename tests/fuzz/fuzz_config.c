@@ -12,16 +12,18 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* In memory: a disk would be slower than the reader. */
-static char path[] = "/dev/shm/pelton-fuzz-config-XXXXXX";
+static char path[64];
 
 static void file_remove(void)
 {
     unlink(path);
 }
 
+/* In memory where that is possible: a disk is slower than the reader. */
 static void file_create(void)
 {
+    const char *folder = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+    snprintf(path, sizeof(path), "%s/pelton-fuzz-config-XXXXXX", folder);
     int fd = mkstemp(path);
     if (fd < 0 || close(fd) < 0 || atexit(file_remove) != 0)
         abort();
