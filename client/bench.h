@@ -5,15 +5,18 @@
 #ifndef CLIENT_BENCH_H
 #define CLIENT_BENCH_H
 
+#include "client/bench_steady.h"
 #include "client/options.h"
 
 enum bench_mode { BENCH_GPU, BENCH_READBACK, BENCH_DELIVERED, BENCH_MODES };
 
+/* Of --repeat runs the one with the median of fps. */
 struct bench_run {
     bool measured;
-    uint64_t frames, corrupt;
+    uint64_t frames, corrupt; /* corrupt: the most of all runs */
     double seconds, fps;
-    struct pelton_stats total; /* of all streams */
+    struct bench_steady steady; /* of BENCH_DELIVERED */
+    struct pelton_stats total;  /* of all streams */
 };
 
 struct percentiles {
@@ -51,6 +54,13 @@ struct bench_place {
     bool held; /* a thread hashes a frame of it */
 };
 
+/* The first stream that the daemon of this bench decodes. */
+struct bench_first {
+    uint64_t frames; /* 0: not measured */
+    double seconds,
+        frame; /* since before the daemon was asked for: the last frame, the first one */
+};
+
 enum { MAX_PEERS = 3 };
 
 struct bench_peer {
@@ -67,7 +77,9 @@ struct bench {
     bool device_known;
     struct pelton_info info; /* of the first input */
     char command_line[2048];
+    struct bench_first first;
     struct bench_run runs[BENCH_MODES];
+    double fps[BENCH_MODES][BENCH_REPEATS]; /* in the order of the rounds */
     /* since the reading of the access unit: frame readable; frame in the reader's hands */
     struct percentiles decoded, taken;
     struct bench_live live;
@@ -84,8 +96,11 @@ struct bench {
     char verify_why[320];          /* why not verified */
 };
 
+/* Decodes the beginning of the first input. asked_ns: when the daemon was asked for. */
+int bench_first_stream(struct bench *b, int64_t asked_ns);
 int bench_warm_up(struct bench *b);
-int bench_measure(struct bench *b, enum bench_mode mode);
+/* One run of a mode. Of several rounds the median becomes b->runs[mode]. */
+int bench_measure(struct bench *b, enum bench_mode mode, struct bench_run *result);
 int bench_verify(struct bench *b);
 /* Records that frame n of a pass is right. */
 void bench_pass_add(struct bench_pass *pass, uint64_t n, const struct pelton_frame *frame);

@@ -34,6 +34,12 @@ static void stages_of(const struct pelton_stats *s, struct stage cpu[N_CPU],
     memcpy(gpu, g, sizeof(g));
 }
 
+/* The part of the bytes that the GPU entropy-decoded. Its pictures are the small ones. */
+static double gpu_share(const struct pelton_stats *s)
+{
+    return s->bytes_in ? (double)s->gpu_entropy_bytes / (double)s->bytes_in : 0;
+}
+
 static void print_stages(const struct bench *b)
 {
     const struct bench_run *run = &b->runs[BENCH_DELIVERED];
@@ -50,8 +56,8 @@ static void print_stages(const struct bench *b)
                gpu[i].seconds * 1e3 / frames);
     }
     if (run->total.gpu_entropy_pictures) {
-        printf("  entropy-decoded on the GPU: %llu pictures\n",
-               (unsigned long long)run->total.gpu_entropy_pictures);
+        printf("  entropy-decoded on the GPU: %llu pictures, %.1f %% of the bytes\n",
+               (unsigned long long)run->total.gpu_entropy_pictures, 100 * gpu_share(&run->total));
     }
     printf("  %-26s %10.3f %12.3f\n", "passed (queues overlap)", run->seconds,
            run->seconds * 1e3 / frames);
@@ -91,6 +97,25 @@ static void print_verified(const struct bench *b)
     }
 }
 
+static void print_run(const struct bench *b, int mode)
+{
+    const struct bench_run *r = &b->runs[mode];
+    if (!r->measured)
+        return;
+    printf("%-28s %10llu %10.3f %10.1f", mode_names[mode], (unsigned long long)r->frames,
+           r->seconds, r->fps);
+    for (unsigned i = 0; b->o->bench.repeat > 1 && i < b->o->bench.repeat; i++)
+        printf("%s%.1f", i ? ", " : "  median of ", b->fps[mode][i]);
+    printf("\n");
+    if (r->steady.known) {
+        printf("%-28s %10s %10.3f %10.1f  windows within %.1f %%\n", "  steady, after ramp-up", "",
+               r->steady.ramp, r->steady.fps, r->steady.percent);
+    } else if (mode == BENCH_DELIVERED && !b->o->bench.live) {
+        printf("  no steady state: the run is short, or no two windows are within %d %%\n",
+               STEADY_PERCENT);
+    }
+}
+
 void bench_print(const struct bench *b)
 {
     printf("$ %s\n", b->command_line);
@@ -103,13 +128,14 @@ void bench_print(const struct bench *b)
            b->o->n_inputs == 1 ? "" : "s", b->o->bench.streams,
            b->o->bench.streams == 1 ? "" : "s");
     printf("%-28s %10s %10s %10s\n", "", "frames", "seconds", "fps");
-    for (int m = 0; m < BENCH_MODES; m++) {
-        const struct bench_run *r = &b->runs[m];
-        if (!r->measured)
-            continue;
-        printf("%-28s %10llu %10.3f %10.1f\n", mode_names[m], (unsigned long long)r->frames,
-               r->seconds, r->fps);
+    if (b->first.frames) {
+        printf("%-28s %10llu %10.3f %10.1f  first frame after %.3f s\n",
+               b->o->connect.socket ? "first stream here" : "first stream of a process",
+               (unsigned long long)b->first.frames, b->first.seconds,
+               (double)b->first.frames / b->first.seconds, b->first.frame);
     }
+    for (int m = 0; m < BENCH_MODES; m++)
+        print_run(b, m);
     for (unsigned i = 0; i < b->n_peers; i++) {
         const struct bench_peer *p = &b->peers[i];
         if (p->why[0]) {
@@ -178,6 +204,35 @@ static void write_head(const struct bench *b, struct json *j)
     json_int(j, "streams", (int64_t)b->o->bench.streams * b->o->n_inputs);
 }
 
+static void write_steady(const struct bench *b, struct json *j)
+{
+    const struct bench_steady *s = &b->runs[BENCH_DELIVERED].steady;
+    double none = __builtin_nan("");
+    json_open(j, "steady", '{');
+    json_number(j, "fps", s->known ? s->fps : none);
+    json_number(j, "ramp_seconds", s->known ? s->ramp : none);
+    json_number(j, "windows_percent", s->known ? s->percent : none);
+    json_close(j, '}');
+    json_open(j, "first_stream", '{');
+    json_bool(j, "new_process", b->o->connect.socket == NULL);
+    json_int(j, "frames", (int64_t)b->first.frames);
+    json_number(j, "seconds", b->first.frames ? b->first.seconds : none);
+    json_number(j, "first_frame_seconds", b->first.frames ? b->first.frame : none);
+    json_close(j, '}');
+}
+
+static void write_rounds(const struct bench *b, struct json *j)
+{
+    json_open(j, "fps_rounds", '{');
+    for (int m = 0; m < BENCH_MODES; m++) {
+        json_open(j, mode_keys[m], '[');
+        for (unsigned i = 0; b->runs[m].measured && i < b->o->bench.repeat; i++)
+            json_number(j, NULL, b->fps[m][i]);
+        json_close(j, ']');
+    }
+    json_close(j, '}');
+}
+
 static void write_runs(const struct bench *b, struct json *j)
 {
     json_open(j, "fps", '{');
@@ -188,6 +243,8 @@ static void write_runs(const struct bench *b, struct json *j)
     for (int m = 0; m < BENCH_MODES; m++)
         json_number(j, mode_keys[m], b->runs[m].measured ? b->runs[m].seconds : __builtin_nan(""));
     json_close(j, '}');
+    write_rounds(b, j);
+    write_steady(b, j);
     json_int(j, "frames", (int64_t)b->runs[BENCH_DELIVERED].frames);
     json_int(j, "corrupt", (int64_t)b->runs[BENCH_DELIVERED].corrupt);
     write_percentiles(j, "latency_ms", &b->decoded);
@@ -207,6 +264,7 @@ static void write_runs(const struct bench *b, struct json *j)
     write_stages(j, "cpu_seconds", cpu, N_CPU);
     write_stages(j, "gpu_seconds", gpu, N_GPU);
     json_int(j, "gpu_entropy_pictures", (int64_t)s->gpu_entropy_pictures);
+    json_number(j, "gpu_entropy_share", gpu_share(s)); /* of the bytes */
     json_open(j, "memory_bytes", '{'); /* sum over the streams of the most that each had */
     json_int(j, "host", (int64_t)s->memory_host);
     json_int(j, "device", (int64_t)s->memory_gpu);

@@ -19,6 +19,8 @@ enum {
     WARM_UP_FRAMES = 16,
     WARM_UP_STREAMS = 16 /* one for each device at least */,
     WARM_UP_LEAST = 4,
+    FIRST_FRAMES = 250,
+    FIRST_US = 5000000,
     TURN_FRAMES = 32
 };
 
@@ -34,6 +36,7 @@ struct lane {
 
 struct run {
     struct bench *b;
+    struct bench_run *result;
     enum bench_mode mode;
     struct lane *lanes;
     unsigned n, ended;
@@ -71,13 +74,10 @@ static void lanes_close(struct run *r)
     free(r->lanes);
 }
 
-static int lanes_open(struct run *r, uint64_t max_frames)
+/* n streams, of the inputs in turn. max_frames 0: all frames, as often as --loop says. */
+static int lanes_open(struct run *r, uint64_t n, uint64_t max_frames)
 {
     struct client_options *o = r->b->o;
-    uint32_t warm = o->bench.streams < WARM_UP_STREAMS ? o->bench.streams : WARM_UP_STREAMS;
-    uint64_t n = (uint64_t)o->n_inputs * (max_frames ? warm : o->bench.streams);
-    if (max_frames)
-        max_frames = max_frames / warm > WARM_UP_LEAST ? max_frames / warm : WARM_UP_LEAST;
     if (n > MAX_STREAMS) {
         return fail_with(r->b->f, X_USAGE, "fewer inputs or fewer --streams",
                          "more than %d streams", MAX_STREAMS);
@@ -117,7 +117,7 @@ static void add_sample(struct bench *b, uint32_t stream, const struct pelton_fra
 static int lane_drain(struct run *r, struct lane *lane, bool *news)
 {
     struct bench *b = r->b;
-    struct bench_run *result = &b->runs[r->mode];
+    struct bench_run *result = r->result;
     for (int i = 0; i < TURN_FRAMES; i++) {
         struct pelton_frame frame;
         int rc = pelton_next(lane->stream, 0, &frame);
@@ -221,7 +221,7 @@ static int run_drain(struct run *r)
 
 static int run_collect(struct run *r)
 {
-    struct bench_run *result = &r->b->runs[r->mode];
+    struct bench_run *result = r->result;
     for (unsigned i = 0; i < r->n; i++) {
         struct pelton_stats s;
         if (pelton_stats(r->lanes[i].stream, timeout_ms(r->b->o), &s) < 0)
@@ -235,14 +235,27 @@ static int run_collect(struct run *r)
     return 0;
 }
 
-int bench_measure(struct bench *b, enum bench_mode mode)
+/* Of the samples of the run. */
+static struct bench_steady run_steady(const struct run *r)
 {
-    struct run r = {.b = b, .mode = mode};
-    struct bench_run *result = &b->runs[mode];
+    const struct bench *b = r->b;
+    struct bench_steady steady = {0};
+    int64_t *times = malloc((b->n_samples + 1) * sizeof(*times));
+    for (size_t i = 0; times && i < b->n_samples; i++)
+        times[i] = b->samples[i].taken_ns;
+    if (times && !b->o->bench.live)
+        steady = bench_steady_find(r->start_ns, times, b->n_samples);
+    free(times);
+    return steady;
+}
+
+int bench_measure(struct bench *b, enum bench_mode mode, struct bench_run *result)
+{
+    struct run r = {.b = b, .mode = mode, .result = result};
     *result = (struct bench_run){0};
     b->n_samples = 0;
     int rc = mode == BENCH_DELIVERED ? bench_check_begin(b) : 0;
-    rc = rc ? rc : lanes_open(&r, 0);
+    rc = rc ? rc : lanes_open(&r, (uint64_t)b->o->n_inputs * b->o->bench.streams, 0);
     rc = rc ? rc : run_drain(&r);
     int64_t end_ns = now_ns();
     rc = bench_check_end(b, rc); /* streams are closed later, because it holds frames of theirs */
@@ -253,20 +266,48 @@ int bench_measure(struct bench *b, enum bench_mode mode)
     result->measured = true;
     result->seconds = (double)(end_ns - r.start_ns) * 1e-9;
     result->fps = (double)result->frames / result->seconds;
-    if (mode == BENCH_DELIVERED)
+    if (mode == BENCH_DELIVERED) {
+        result->steady = run_steady(&r);
         bench_latency(b);
+    }
     return 0;
+}
+
+/* Untimed, or timed in another way: -t says nothing about it. */
+static int short_run(struct run *r, uint64_t n, uint64_t frames, int64_t most_us)
+{
+    int64_t duration_us = r->b->o->read.duration_us;
+    r->b->o->read.duration_us = most_us;
+    r->mode = BENCH_DELIVERED;
+    int rc = lanes_open(r, n, frames);
+    rc = rc ? rc : run_drain(r);
+    r->b->o->read.duration_us = duration_us;
+    lanes_close(r);
+    return rc;
+}
+
+int bench_first_stream(struct bench *b, int64_t asked_ns)
+{
+    struct bench_run result = {0};
+    struct run r = {.b = b, .result = &result};
+    b->n_samples = 0;
+    int rc = short_run(&r, 1, FIRST_FRAMES, FIRST_US);
+    if (rc == 0 && b->n_samples) {
+        b->first.frames = b->n_samples;
+        b->first.frame = (double)(b->samples[0].taken_ns - asked_ns) * 1e-9;
+        b->first.seconds = (double)(b->samples[b->n_samples - 1].taken_ns - asked_ns) * 1e-9;
+    }
+    return rc;
 }
 
 int bench_warm_up(struct bench *b)
 {
-    struct run r = {.b = b, .mode = BENCH_DELIVERED};
-    int64_t duration_us = b->o->read.duration_us;
-    b->o->read.duration_us = -1;
-    int rc = lanes_open(&r, WARM_UP_FRAMES);
-    rc = rc ? rc : run_drain(&r);
-    b->o->read.duration_us = duration_us;
-    lanes_close(&r);
+    struct bench_run result = {0};
+    struct run r = {.b = b, .result = &result};
+    uint32_t streams = b->o->bench.streams,
+             warm = streams < WARM_UP_STREAMS ? streams : WARM_UP_STREAMS;
+    uint64_t frames = WARM_UP_FRAMES / warm > WARM_UP_LEAST ? WARM_UP_FRAMES / warm : WARM_UP_LEAST;
+    int rc = short_run(&r, (uint64_t)b->o->n_inputs * warm, frames, -1);
     if (rc == 0 && pelton_device(b->conn, &b->device) == 0) {
         b->device_known = true;
         announce_device(&b->device);

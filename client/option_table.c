@@ -99,6 +99,10 @@ const struct option_row option_rows[] = {
      "Read the inputs at their own pace, as a live source would. Measure only the latency of "
      "delivered frames. It counts from the reading of the access unit, and from the last access "
      "unit that a reordered frame waits for."},
+    {"repeat", NULL, "N", "1", NULL, CMD_BENCH,
+     WHOLE(text_u32, uint32_t, bench.repeat, 1, BENCH_REPEATS),
+     "Repeat the runs N times. Each round begins with another one, and the median counts. Latency "
+     "is that of the last round."},
     {"trace", NULL, NULL, NULL, NULL, CMD_BENCH, VALUE(text_flag, bool, bench.trace),
      "With --live: print the time of each step towards a frame, and the slowest frames step by "
      "step."},

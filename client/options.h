@@ -57,8 +57,10 @@ struct write_options {
     enum progress_kind progress;
 };
 
+enum { BENCH_REPEATS = 99 }; /* rounds of runs at most */
+
 struct bench_options {
-    uint32_t streams, loops;
+    uint32_t streams, loops, repeat;
     bool stages, live, trace, verify, kernels, min_fps_given;
     double min_fps;
     const char *against, *ffmpeg, *json_file, *chart;

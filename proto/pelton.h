@@ -416,6 +416,7 @@ struct pelton_stats {
     /* Bytes per second of device memory, read and written; 0: not measured. The setting
      * timestamps=true measures it. */
     double device_bandwidth;
+    uint64_t gpu_entropy_bytes; /* of bytes_in: slices that the GPU decoded */
 };
 /* The totals of a stream, also after its end. */
 static inline int pelton_stats(struct pelton_stream *stream, int timeout_ms,

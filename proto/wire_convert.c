@@ -232,7 +232,8 @@ int wire_open_to(const Pelton__Open *in, struct pelton_open_params *out,
     X(gpu_entropy)                                                                                 \
     X(gpu_entropy_pictures)                                                                        \
     X(cpu_device)                                                                                  \
-    X(cpu_wait)
+    X(cpu_wait)                                                                                    \
+    X(gpu_entropy_bytes)
 
 void wire_stats_from(const struct pelton_stats *in, Pelton__StatsReply *out)
 {

@@ -454,6 +454,15 @@ def bench(d, clip):
           and set(j["cpu_seconds"]) == {"demux", "entropy", "motion", "submit", "device", "wait"}
           and set(j["gpu_seconds"]) == {"upload", "classify", "residual", "inter", "intra",
                                         "deblock", "deliver", "entropy"}, str(j))
+    check("bench: first stream, share, steady state", j["first_stream"]["frames"] == 10
+          and 0 < j["first_stream"]["first_frame_seconds"] <= j["first_stream"]["seconds"]
+          and j["first_stream"]["new_process"] and j["steady"]["fps"] is None
+          and j["gpu_entropy_share"] == 0 and b"first stream of a process" in run.stdout
+          and b"no steady state" in run.stdout, str(j))
+    j = json.loads(pelton("bench", "-i", clip, "--loop", "200", "--repeat", "3", "--json",
+                          "-").stdout)
+    check("bench --repeat", all(len(v) == 3 for v in j["fps_rounds"].values())
+          and all(sorted(j["fps_rounds"][m])[1] == j["fps"][m] for m in j["fps"]), str(j))
     check("bench -t", json.loads(pelton("bench", "-i", clip, "-t", "0.3", "--json",
                                         "-").stdout)["seconds"]["delivered"] >= 0.3)
     j = json.loads(pelton("bench", "-i", clip, "--live", "--json", "-").stdout)

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "client/bench_steady.h"
 #include "client/json.h"
 #include "client/option_table.h"
 #include "client/output.h"
@@ -17,6 +18,39 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- the steady state of a run ---- */
+
+enum { RUN_FRAMES = 1601 };
+
+/* 1,601 frames, `slow` of them at half the rate first; in a wrong order. */
+static void run_times(int64_t times[RUN_FRAMES], unsigned slow)
+{
+    int64_t at = 5000;
+    for (unsigned i = 0; i < RUN_FRAMES; i++) {
+        times[(size_t)i * 7 % RUN_FRAMES] = at;
+        at += i < slow ? 2000000 : 1000000;
+    }
+}
+
+static void test_steady(void **state)
+{
+    int64_t times[RUN_FRAMES];
+    run_times(times, 0);
+    struct bench_steady s = bench_steady_find(5000 - 1000000, times, RUN_FRAMES);
+    assert_true(s.known && s.fps > 999.9 && s.fps < 1000.1 && s.percent < 0.1);
+    assert_true(s.ramp > 0.0009 && s.ramp < 0.0011);
+    run_times(times, 150); /* the first window is slow, all others agree */
+    s = bench_steady_find(5000, times, RUN_FRAMES);
+    assert_true(s.known && s.fps > 999.9 && s.fps < 1000.1);
+    assert_true(s.ramp > 0.349 && s.ramp < 0.351);
+    run_times(times, 0);
+    assert_false(bench_steady_find(5000, times, STEADY_WINDOWS * STEADY_WINDOW_FRAMES).known);
+    assert_false(bench_steady_find(5000, times, 0).known);
+    for (unsigned i = 0; i < RUN_FRAMES; i++) /* ever faster */
+        times[i] = 1000000000 - (int64_t)(RUN_FRAMES - i) * (RUN_FRAMES - i) * 300;
+    assert_false(bench_steady_find(0, times, RUN_FRAMES).known);
+}
 
 /* ---- time stamps ---- */
 
@@ -265,10 +299,11 @@ static void json_takes_any_bytes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sync_equals_ffmpeg),      cmocka_unit_test(sync_without_times),
-        cmocka_unit_test(ffmpeg_spellings),        cmocka_unit_test(bad_options),
-        cmocka_unit_test(option_table_is_sound),   cmocka_unit_test(formats_follow_names),
-        cmocka_unit_test(causes_stay_on_one_line), cmocka_unit_test(json_takes_any_bytes),
+        cmocka_unit_test(test_steady),          cmocka_unit_test(sync_equals_ffmpeg),
+        cmocka_unit_test(sync_without_times),   cmocka_unit_test(ffmpeg_spellings),
+        cmocka_unit_test(bad_options),          cmocka_unit_test(option_table_is_sound),
+        cmocka_unit_test(formats_follow_names), cmocka_unit_test(causes_stay_on_one_line),
+        cmocka_unit_test(json_takes_any_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

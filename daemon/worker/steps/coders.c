@@ -129,6 +129,7 @@ static void run_import(struct engine *e, struct picture *p)
     engine_lock(e);
     stats->cpu_motion += cpu;
     stats->gpu_entropy_pictures += good && !skip;
+    stats->gpu_entropy_bytes += good && !skip ? p->entropy.bytes : 0;
     coder_import_done(&e->schedule, p, good, err != 0, now_ns());
 }
 

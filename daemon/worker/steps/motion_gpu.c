@@ -241,7 +241,9 @@ static void batch_complete(struct motion_gpu *m, struct motion_batch *b, bool do
 static void picture_derived(struct motion_gpu *m, struct picture *p, int error, int64_t now)
 {
     bool by_coders = is_from_host(p);
-    session_of(p->window)->stats.gpu_entropy_pictures += !by_coders;
+    struct pelton_stats *stats = &session_of(p->window)->stats;
+    stats->gpu_entropy_pictures += !by_coders;
+    stats->gpu_entropy_bytes += by_coders ? 0 : p->entropy.bytes;
     m->sum.pictures++;
     m->sum.by_coders += by_coders;
     gpu_motion_done(&m->engine->schedule, p, error != 0, now);
