@@ -8,6 +8,7 @@
  * no H.264 in it, an I/O error, and a file that ends before its container says so (what was read is
  * used, then source_read reports the truncation).
  */
+#include "daemon/worker/source/byte_stream.h"
 #include "daemon/worker/source/camera_units.h"
 #include "daemon/worker/source/source_io.h"
 
@@ -212,19 +213,6 @@ static int open_format(struct source *src, const char *uri)
     return err < 0 ? err : avformat_find_stream_info(src->format, NULL);
 }
 
-/* From FFmpeg 6.1 on libavformat's rates of a byte stream count fields, or are a default. The
- * codec's parameters have what the stream says. */
-static void choose_frame_rate(AVFormatContext *format, AVStream *stream)
-{
-#if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(60, 31, 0)
-    AVRational told = stream->codecpar->framerate;
-    if (!strcmp(format->iformat->name, "h264") && told.num > 0 && told.den > 0)
-        stream->r_frame_rate = stream->avg_frame_rate = told;
-#else
-    (void)format, (void)stream;
-#endif
-}
-
 static int choose_stream(struct source *src, struct pelton_failure *failure)
 {
     int best = av_find_best_stream(src->format, AVMEDIA_TYPE_VIDEO, -1, -1, NULL, 0);
@@ -233,10 +221,11 @@ static int choose_stream(struct source *src, struct pelton_failure *failure)
     for (unsigned i = 0; i < src->format->nb_streams; i++)
         src->format->streams[i]->discard = (int)i == best ? AVDISCARD_DEFAULT : AVDISCARD_ALL;
     src->stream = src->format->streams[best];
-    choose_frame_rate(src->format, src->stream);
     const AVCodecDescriptor *codec = avcodec_descriptor_get(src->stream->codecpar->codec_id);
-    if (src->stream->codecpar->codec_id == AV_CODEC_ID_H264)
-        return 0;
+    if (src->stream->codecpar->codec_id == AV_CODEC_ID_H264) {
+        int err = byte_stream_open(src);
+        return err < 0 ? fail_open(src, err, failure) : 0;
+    }
     if (!strcmp(src->format->iformat->name, "tty")) /* takes any text */
         return fail_open(src, AVERROR_INVALIDDATA, failure);
     char what[120];
@@ -278,6 +267,7 @@ void source_close(struct source *src)
 {
     if (src->camera)
         source_camera_close(src);
+    byte_stream_close(src);
     avformat_close_input(&src->format);
     source_io_close(src);
     if (src->own_fd >= 0)
@@ -316,6 +306,7 @@ int source_read(struct source *src, AVPacket *packet, struct pelton_failure *fai
             src->truncated |= (packet->flags & AV_PKT_FLAG_CORRUPT) != 0 && src->size >= 0 &&
                               avio_feof(src->format->pb);
             src->started = true;
+            byte_stream_packet(src, packet);
             return 1;
         }
         av_packet_unref(packet);

@@ -22,6 +22,8 @@ struct source {
     AVFormatContext *format;
     AVIOContext *io;
     AVStream *stream;
+    struct AVCodecParserContext *parser; /* byte_stream.c; NULL in containers */
+    struct AVCodecContext *parser_context;
     const atomic_bool *stop; /* reads end soon after it is set */
     const char *name;        /* for messages; borrowed */
     const char *uri;         /* borrowed; NULL: a descriptor */

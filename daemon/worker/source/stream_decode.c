@@ -12,6 +12,7 @@
 #include "codec/parameter_sets.h"
 #include "codec/h264_stream.h"
 #include "daemon/worker/feed/pixels.h"
+#include "daemon/worker/source/byte_stream.h"
 #include "daemon/worker/source/camera_units.h"
 #include "daemon/worker/source/stream_internal.h"
 #include "proto/start_trace.h"
@@ -176,6 +177,7 @@ static int open_codec(struct stream *st)
     timestamps_init(&st->times, st->source.stream->time_base, par->video_delay,
                     rate.num ? rate : st->source.stream->avg_frame_rate,
                     st->source.stream->avg_frame_rate);
+    st->times.counted = byte_stream_counts(&st->source);
     if (par->extradata_size <= 0)
         return 0;
     int err =

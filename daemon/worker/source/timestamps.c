@@ -12,6 +12,9 @@
  * which carry no times at all, so get 0, 1, 2… frame durations in output order. Where nothing is
  * announced, FFmpeg's decoder starts with the delay that the first pictures show and lengthens it
  * by what it meets later; each step leaves a gap of one frame in the times.
+ *
+ * From FFmpeg 6.1 on the tool does without these candidates in raw streams: it adds up the
+ * durations of the frames in output order (counted).
  */
 #include "daemon/worker/source/timestamps.h"
 
@@ -130,6 +133,15 @@ static int64_t guess(struct timestamps *t, int64_t pts, int64_t dts)
     return believe_pts ? pts : dts;
 }
 
+/* A packet that is one field of a frame lasts half as long as the frame. */
+static void counted_time(struct timestamps *t, struct packet_times *out)
+{
+    if (out->duration < t->default_duration)
+        out->duration = t->default_duration;
+    out->pts = t->next_pts;
+    t->next_pts += out->duration;
+}
+
 void timestamps_output(struct timestamps *t, int64_t tag, struct packet_times *out)
 {
     const struct packet_times *p = &t->ring[(uint64_t)tag % TIMESTAMPS_RING];
@@ -137,6 +149,10 @@ void timestamps_output(struct timestamps *t, int64_t tag, struct packet_times *o
     *out = (struct packet_times){.tag = tag, .pts = TIMESTAMPS_NONE, .dts = TIMESTAMPS_NONE};
     if (p->tag == tag)
         *out = *p;
+    if (t->counted) {
+        counted_time(t, out);
+        return;
+    }
     if (t->given < t->known)
         dts = t->out_dts[t->given % TIMESTAMPS_RING];
     else if (t->decoded)

@@ -39,6 +39,9 @@ struct timestamps {
     unsigned recent_count;
     int64_t last_pts, last_dts; /* of frames given out */
     unsigned pts_faults, dts_faults;
+    /* a frame starts where its predecessor in output order ended, at next_pts */
+    bool counted;
+    int64_t next_pts;
 };
 
 /* average: from the number of frames and the duration; 0/0 unknown, as frame_rate. */

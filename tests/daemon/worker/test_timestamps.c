@@ -54,6 +54,26 @@ static void test_raw(void **state)
         assert_int_equal(shown(&t, order[i]), i);
 }
 
+/* With FFmpeg 6.1 and later they are counted: a field's packet stands for its frame, and a frame
+ * that is shown longer moves its successors. */
+static void test_counted(void **state)
+{
+    static const int64_t durations[] = {2, 1, 3, 2};
+    static const int64_t order[] = {0, 2, 3, 1}, begins[] = {0, 2, 5, 7};
+    struct timestamps t;
+    timestamps_init(&t, tick, 1, (AVRational){rate.num, 2 * rate.den}, rate);
+    t.counted = true;
+    for (int64_t tag = 0; tag < 4; tag++) {
+        struct packet_times p = {
+            .tag = tag, .pts = TIMESTAMPS_NONE, .dts = TIMESTAMPS_NONE, .duration = durations[tag]};
+        timestamps_packet(&t, &p);
+        timestamps_decoded(&t, tag, tag == 1);
+    }
+    for (int64_t i = 0; i < 4; i++)
+        assert_int_equal(shown(&t, order[i]), begins[i]);
+    assert_int_equal(t.next_pts, 9);
+}
+
 /* The same where no delay is announced, and the pictures show it. */
 static void test_shown_delay(void **state)
 {
@@ -104,9 +124,9 @@ static void test_ring(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reordered),   cmocka_unit_test(test_raw),
-        cmocka_unit_test(test_shown_delay), cmocka_unit_test(test_bad_pts),
-        cmocka_unit_test(test_ring),
+        cmocka_unit_test(test_reordered), cmocka_unit_test(test_raw),
+        cmocka_unit_test(test_counted),   cmocka_unit_test(test_shown_delay),
+        cmocka_unit_test(test_bad_pts),   cmocka_unit_test(test_ring),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
