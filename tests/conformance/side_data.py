@@ -288,6 +288,14 @@ def check_x264(args, daemon, folder):
             expect("colour source", first["colour"]["source"], "assumed")
 
 
+def entries(args, path, section, keys):
+    """Of the only stream, or of the first frame. Without side data: FFmpeg gives the frame packing
+    to PNG files too."""
+    told = json.loads(run([args.ffprobe, "-v", "error", "-show_entries", section + "=" + keys,
+                           "-of", "json", path]))[section + "s"][0]
+    return {key: told[key] for key in told if key in keys.split(",")}
+
+
 def check_files(args, daemon, folder):
     """Colour and aspect of written files are those that FFmpeg writes."""
     keys = ("sample_aspect_ratio,color_range,color_space,color_transfer,color_primaries,"
@@ -303,12 +311,8 @@ def check_files(args, daemon, folder):
             run([*command, y4m])
             run([*command, *(["-c:v", "rawvideo"] if who == "ffmpeg" else []), mkv])
             run([*command, "-frames:v", "1", png])
-            stream = run([args.ffprobe, "-v", "error", "-show_entries", "stream=" + keys, "-of",
-                          "csv", mkv])
-            image = run([args.ffprobe, "-v", "error", "-show_entries", "frame=pix_fmt," + keys,
-                         "-of", "csv", png]).splitlines()[0]
-            # FFmpeg gives the frame packing to PNG files too
-            image = image.replace(b"side_data,Stereo 3D", b"")
+            stream = entries(args, mkv, "stream", keys)
+            image = entries(args, png, "frame", "pix_fmt," + keys)
             told[who] = y4m.read_bytes().split(b"\n")[0], stream, image
         for what, mine, theirs in zip(("y4m", "matroska", "png"), told["pelton"], told["ffmpeg"]):
             expect("%s as %s" % (name, what), mine, theirs)
