@@ -320,11 +320,11 @@ void pelton_close(struct pelton *conn)
 {
     if (!conn)
         return;
+    close(conn->fd); /* first: a private daemon ends while pools are unmapped */
     while (conn->streams)
         pelton_stream_free(conn->streams);
     stream_table_free(&conn->by_id);
     pelton_changes_free(conn);
-    close(conn->fd);
     reap_child(conn);
     if (conn->child_fd >= 0)
         close(conn->child_fd);

@@ -65,6 +65,7 @@ static void handle_close(void *handle)
 static void finish(struct broker_process *p)
 {
     p->finished = true;
+    workers_forget(&p->broker);
     handle_close(&p->turn);
     handle_close(&p->again);
     handle_close(&p->tick);
@@ -120,7 +121,7 @@ static void take_turn(struct broker_process *p)
     if (b->ending && !b->closing)
         shut_down(p);
     broker_step(b, uv_now(&b->loop));
-    if (b->closing && !b->clients && !workers_spawned(b) && p->listener.fd < 0)
+    if (b->closing && !b->clients && !workers_busy(b) && p->listener.fd < 0)
         finish(p);
     else
         timers_set(p);

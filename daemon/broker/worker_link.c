@@ -80,6 +80,7 @@ static void on_closed(struct channel *ch)
     struct worker_process *w = ch->ctx;
     w->channel_closed = true;
     try_gone(w);
+    broker_changed(w->broker);
 }
 
 static const struct channel_callbacks worker_callbacks = {on_frame, on_lost, on_closed};
@@ -191,6 +192,24 @@ void workers_stop(struct broker *b)
 {
     for (unsigned i = 0; i < b->n_workers; i++)
         worker_stop(&b->workers[i]);
+}
+
+/* One that was told to stop and has closed its channel has nothing left to say. The kernel may
+ * still be freeing its memory, and nobody has to wait for that. */
+bool workers_busy(const struct broker *b)
+{
+    unsigned i = 0;
+    while (i < b->n_workers &&
+           (!b->workers[i].spawned || (b->workers[i].stopping && b->workers[i].channel_closed)))
+        i++;
+    return i < b->n_workers;
+}
+
+void workers_forget(struct broker *b)
+{
+    for (unsigned i = 0; i < b->n_workers; i++)
+        if (b->workers[i].spawned && !b->workers[i].exited)
+            uv_close((uv_handle_t *)&b->workers[i].process, NULL);
 }
 
 bool workers_spawned(const struct broker *b)

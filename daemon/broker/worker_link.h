@@ -16,6 +16,9 @@ void worker_send(struct worker_process *w, unsigned type, uint32_t request_id, u
 void worker_kill(struct worker_process *w, const char *why);
 void workers_stop(struct broker *b);
 bool workers_spawned(const struct broker *b); /* any */
+bool workers_busy(const struct broker *b);    /* any that has not said its last word */
+/* At the end: the loop waits no more for processes that are still ending. */
+void workers_forget(struct broker *b);
 /* Kills workers that do not answer or do not end. */
 void workers_check(struct broker *b, uint64_t now_ms);
 

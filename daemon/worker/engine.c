@@ -226,6 +226,15 @@ uint32_t engine_entropy_pictures(struct engine *e)
     return pictures;
 }
 
+void engine_leave(struct engine *e)
+{
+    engine_lock(e);
+    e->threads.stopping = e->threads.leaving = true;
+    wake_gpu_coder(&e->schedule);
+    engine_unlock(e);
+    entropy_gpu_leave(e);
+}
+
 void engine_close(struct engine *e, void (*closed)(void *ctx), void *ctx)
 {
     e->loop.closing = true;

@@ -55,6 +55,8 @@ const struct gpu_device_info *engine_device(const struct engine *e);
 uint32_t engine_entropy_pictures(struct engine *e);
 /* closes all sessions first */
 void engine_close(struct engine *e, void (*closed)(void *ctx), void *ctx);
+/* The process is about to end by _exit: sums are logged, nothing is freed. */
+void engine_leave(struct engine *e);
 
 /* Returns at once; a source that cannot be opened ends with on_end. fd, where used, becomes the
  * session's; params and its strings are borrowed for the call only. No callback runs before

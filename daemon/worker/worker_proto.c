@@ -4,13 +4,19 @@
  *
  * The happy path is Open -> session_open or camera_open -> on_info, on_format, on_frame, on_end,
  * each sent on as one message. The failure modes are: the device cannot be opened (the stream ends
- * with the reason), a session fails (on_end carries cause and hint), and the broker is gone
- * (everything is closed, then the process ends; an alarm sees to it).
+ * with the reason), a session fails (on_end carries cause and hint), and the broker is gone.
+ *
+ * At the end the process leaves: logs and compiled pipelines are written, the channel is closed,
+ * and the kernel frees the rest. To free memory, queues and the device one by one takes a driver
+ * half a second, which the user would wait for. Cameras are closed one by one, since devices
+ * remember; so is everything for the validation layer, and where builds look for leaks. An alarm
+ * sees to the end.
  */
 #include "daemon/worker/worker_internal.h"
 #include "proto/start_trace.h"
 
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 enum { END_SECONDS = 3 };
@@ -20,14 +26,37 @@ static void on_engine_closed(struct worker_proto *w)
     channel_close(&w->ch);
 }
 
+static bool worker_closes(const struct worker_proto *w)
+{
+#ifdef PELTON_CHECKS
+    return true;
+#else
+    return w->cameras || w->settings->engine.validation;
+#endif
+}
+
+/* The broker waits for the end of the channel alone. */
+static void worker_leave(const struct worker_proto *w)
+{
+    if (w->engine)
+        engine_leave(w->engine);
+    if (w->gpu)
+        gpu_leave(w->gpu);
+    start_trace("leaves");
+    shutdown(w->settings->process.worker_fd, SHUT_RDWR);
+    _exit(0);
+}
+
 static void worker_end(struct worker_proto *w)
 {
     if (w->ending)
         return;
     w->ending = true;
     start_trace("shuts down");
-    uv_close((uv_handle_t *)&w->totals, NULL);
     alarm(END_SECONDS); /* whatever a driver does meanwhile */
+    if (!worker_closes(w))
+        worker_leave(w);
+    uv_close((uv_handle_t *)&w->totals, NULL);
     worker_close_engine(w, on_engine_closed);
 }
 

@@ -148,6 +148,11 @@ error:
     return err;
 }
 
+void gpu_leave(struct gpu *g)
+{
+    pipeline_cache_flush(g);
+}
+
 void gpu_close(struct gpu *g)
 {
     if (!g)

@@ -108,6 +108,9 @@ int gpu_open(const struct gpu_params *params, struct gpu **out);
 /* Waits for the device. All objects of the device are freed before. NULL allowed. Thread: any, when
  * no other thread uses the device. */
 void gpu_close(struct gpu *g);
+/* The process is about to end by _exit: compiled pipelines are written, nothing is freed. Thread:
+ * any, beside others. */
+void gpu_leave(struct gpu *g);
 /* Valid until gpu_close. Thread: any. */
 const struct gpu_device_info *gpu_info(const struct gpu *g);
 /* The number of queues for long work beside the main one. 0: all work is done in turn. Thread:

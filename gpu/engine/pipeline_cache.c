@@ -164,17 +164,24 @@ void pipeline_cache_open(struct gpu *g, bool on_disk)
         saver_start(g);
 }
 
-void pipeline_cache_close(struct gpu *g)
+void pipeline_cache_flush(struct gpu *g)
 {
     struct gpu_saver *saver = &g->kept.saver;
-    if (saver->runs) {
-        pthread_mutex_lock(&g->kept.lock);
-        saver->ends = true;
-        pthread_cond_signal(&saver->wake);
-        pthread_mutex_unlock(&g->kept.lock);
-        pthread_join(saver->thread, NULL);
-        pthread_cond_destroy(&saver->wake);
-    }
+    if (!saver->runs)
+        return;
+    pthread_mutex_lock(&g->kept.lock);
+    saver->grown |= g->kept.makers > 0; /* else they would say so when they are done */
+    saver->ends = true;
+    saver->runs = false; /* for those who would wake it */
+    pthread_cond_signal(&saver->wake);
+    pthread_mutex_unlock(&g->kept.lock);
+    pthread_join(saver->thread, NULL);
+    pthread_cond_destroy(&saver->wake);
+}
+
+void pipeline_cache_close(struct gpu *g)
+{
+    pipeline_cache_flush(g);
     g->vk.vkDestroyPipelineCache(g->device, g->kept.cache, NULL);
     g->kept.cache = VK_NULL_HANDLE;
 }

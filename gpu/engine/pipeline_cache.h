@@ -45,5 +45,7 @@ void pipeline_cache_open(struct gpu *g, bool on_disk);
 /* Waits for the thread that writes the file. That thread writes whenever pipelines were compiled
  * (gpu_saver.grown), as the process may be killed. Logs what fails. */
 void pipeline_cache_close(struct gpu *g);
+/* Waits for that thread alone. It does not wait for pipelines that are being compiled. */
+void pipeline_cache_flush(struct gpu *g);
 
 #endif

@@ -25,7 +25,8 @@ ORDER = ["client main", "client a private daemon is started", "broker main",
 STEPS = ["client options are read", "worker main",
          "worker instance is made", "worker device is made", "worker the engine runs",
          "worker first source is open", "worker first frame store is made",
-         "worker first pool of frames is made", "worker [0-9]+ pipelines are there"]
+         "worker first pool of frames is made",
+         "worker (leaves|the device is closed)", "worker [0-9]+ pipelines are there"]
 
 
 def decode(args):

@@ -502,10 +502,14 @@ static void entropy_gpu_main(void *arg)
         if (!any)
             entropy_gpu_rest(g);
     }
+    bool leaving = e->threads.leaving;
     engine_unlock(e);
+    entropy_gpu_log(g);
+    motion_gpu_log(g->motion);
+    if (leaving)
+        return;
     gpu_entropy_end(g->next);
     gpu_entropy_free(g->gpu);
-    entropy_gpu_log(g);
     motion_gpu_free(g->motion);
 }
 
@@ -537,6 +541,12 @@ int entropy_gpu_start(struct engine *e)
     e->entropy_gpu = g;
     engine_unlock(e);
     return 0;
+}
+
+void entropy_gpu_leave(struct engine *e)
+{
+    if (e->entropy_gpu)
+        uv_thread_join(&e->entropy_gpu->thread);
 }
 
 void entropy_gpu_stop(struct engine *e)

@@ -410,10 +410,10 @@ struct motion_gpu *motion_gpu_create(struct engine *e, struct resident *resident
     return NULL;
 }
 
-static void motion_gpu_log(const struct motion_gpu *m)
+void motion_gpu_log(const struct motion_gpu *m)
 {
     char line[200];
-    if (!m->sum.batches)
+    if (!m || !m->sum.batches)
         return;
     snprintf(line, sizeof(line),
              "motion derivation on the GPU: %llu pictures, %llu of them decoded by workers, in "
@@ -427,7 +427,6 @@ void motion_gpu_free(struct motion_gpu *m)
 {
     if (!m)
         return;
-    motion_gpu_log(m);
     gpu_motion_free(m->gpu);
     free(m);
 }

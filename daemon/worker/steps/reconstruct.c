@@ -147,7 +147,10 @@ void device_thread_main(void *engine)
         charge_sessions(e, end - cpu, 0);
         cpu = end;
     }
-    store_collect(e, true);
+    bool leaving = e->threads.leaving;
+    if (!leaving)
+        store_collect(e, true);
     engine_unlock(e);
-    gpu_pulse_free(e->pulse);
+    if (!leaving)
+        gpu_pulse_free(e->pulse);
 }
