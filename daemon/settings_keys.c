@@ -73,6 +73,8 @@ static const struct settings_key keys[] = {
      "kind of wavefront; 0: by device"},
     {"debug.arena", KIND_NUMBER, AT(debug.arena), 0, 2, 0,
      "the GPU fetches records itself; 0: on hardware, 1: never, 2: always"},
+    {"debug.queues", KIND_NUMBER, AT(debug.queues), 0, 16, 0,
+     "most GPU queues for entropy decoding and motion; 0: by need"},
     {"debug.shuffle_seed", KIND_NUMBER, AT(debug.shuffle_seed), 0, UINT64_MAX, 0,
      "decode slices in a random order"},
     {"debug.tune_force", KIND_TEXT, AT(debug.tune_force), 0, 0, 0,

@@ -9,6 +9,7 @@
 #include "daemon/worker/worker_internal.h"
 
 #include "daemon/log.h"
+#include "daemon/worker/schedule/knobs.h"
 #include "proto/start_trace.h"
 
 #include <stdlib.h>
@@ -84,12 +85,21 @@ static int worker_refuse(const struct worker_proto *w, int code, const char *cau
     return code;
 }
 
+/* As many as entropy batches and motion may use at once. */
+static unsigned background_queues(const struct settings *o)
+{
+    if (o->debug.queues || o->engine.entropy == ENGINE_ENTROPY_GPU)
+        return (unsigned)o->debug.queues;
+    return o->engine.entropy == ENGINE_ENTROPY_CPU ? 1 : SPLIT_BATCHES_BESIDE + 1;
+}
+
 static int device_open(struct worker_proto *w)
 {
     const struct settings *o = w->settings;
     const struct gpu_params params = {.device = device_find(w),
                                       .validation = o->engine.validation,
                                       .timestamps = o->engine.timestamps,
+                                      .background = background_queues(o),
                                       .debug = o->engine.gpu_debug,
                                       .keep_pipelines = true,
                                       .log = device_log,

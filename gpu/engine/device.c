@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int create_device(struct gpu *g, const struct gpu_probe *probe)
+static int create_device(struct gpu *g, const struct gpu_probe *probe, unsigned background)
 {
     int err = GPU_OK;
     VkPhysicalDeviceSubgroupSizeControlFeaturesEXT control = {
@@ -47,7 +47,7 @@ static int create_device(struct gpu *g, const struct gpu_probe *probe)
                                .pNext = &features,
                                .enabledExtensionCount = extension_count,
                                .ppEnabledExtensionNames = extensions};
-    TRY(gpu_queues_create(g, probe->family, &info));
+    TRY(gpu_queues_create(g, probe->family, background, &info));
     VkDescriptorSetLayoutBinding binding = {.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
                                             .descriptorCount = 1,
                                             .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT};
@@ -131,7 +131,7 @@ int gpu_open(const struct gpu_params *params, struct gpu **out)
     vkGetPhysicalDeviceMemoryProperties(g->physical, &g->memory);
     g->unified = is_unified(g);
     int64_t begun = gpu_clock_ns();
-    TRY(create_device(g, &probe));
+    TRY(create_device(g, &probe, params->background));
     gpu_log_step(g, begun, "device is made, with %u queues of %u families", g->queue_count,
                  g->family_count);
     begun = gpu_clock_ns();

@@ -85,6 +85,8 @@ struct gpu_params {
      */
     bool validation;
     bool timestamps; /* per-pass GPU times */
+    /* most queues for long work beside the main one; 0: all. Each takes a driver 20 ms to make. */
+    unsigned background;
     /* keep compiled pipelines in the user's cache folder, for the next process */
     bool keep_pipelines;
     /* values that shaders write (gpu/shaders/lib/debug.glsl) go to log at level 1; every submission

@@ -121,7 +121,8 @@ static void queues_split_main(struct gpu *g, struct families *f)
     }
 }
 
-static void queues_choose(struct gpu *g, uint32_t main_family, struct families *f)
+static void queues_choose(struct gpu *g, uint32_t main_family, unsigned background,
+                          struct families *f)
 {
     const char *env = getenv("PELTON_QUEUES");
     f->count = FAMILIES;
@@ -133,18 +134,20 @@ static void queues_choose(struct gpu *g, uint32_t main_family, struct families *
     queue_add_copying(g, f, GPU_QUEUE_DOWN);
     queue_add_fetching(g, f);
     queue_add_computing(g, f, GPU_QUEUE_DELIVER);
-    while (g->queue_count < GPU_QUEUES && queue_add_computing(g, f, GPU_QUEUE_BACKGROUND))
+    unsigned most = background ? background : GPU_QUEUES;
+    while (most-- && g->queue_count < GPU_QUEUES && queue_add_computing(g, f, GPU_QUEUE_BACKGROUND))
         ;
     if (g->queue_count == 1 && env && !strcmp(env, "split"))
         queues_split_main(g, f);
 }
 
-int gpu_queues_create(struct gpu *g, uint32_t main_family, VkDeviceCreateInfo *device)
+int gpu_queues_create(struct gpu *g, uint32_t main_family, unsigned background,
+                      VkDeviceCreateInfo *device)
 {
     int err = GPU_OK;
     struct families f = {0};
     VkDeviceQueueCreateInfo infos[FAMILIES];
-    queues_choose(g, main_family, &f);
+    queues_choose(g, main_family, background, &f);
     device->queueCreateInfoCount = 0;
     device->pQueueCreateInfos = infos;
     for (uint32_t i = 0; i < f.count; i++) {

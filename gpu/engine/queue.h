@@ -52,7 +52,8 @@ struct gpu_point {
 
 /* Choose the queues, create the device with them, open the main one. *device has all other fields
  * set. */
-int gpu_queues_create(struct gpu *g, uint32_t main_family, VkDeviceCreateInfo *device);
+int gpu_queues_create(struct gpu *g, uint32_t main_family, unsigned background,
+                      VkDeviceCreateInfo *device);
 void gpu_queues_free(struct gpu *g);
 /* A queue for the purpose, perhaps shared with others. */
 int gpu_queue_open(struct gpu *g, enum gpu_queue_use use, struct gpu_queue **out);

@@ -15,6 +15,7 @@
 
 #define MEMORY_CLASSES 256
 struct memory {
+    uv_mutex_t grows; /* one slab at a time; taken before the lock */
     uv_mutex_t lock;
     void *free_list[MEMORY_CLASSES];
     struct slab *slabs[MEMORY_CLASSES];   /* with a free block */

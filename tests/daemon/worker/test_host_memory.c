@@ -17,18 +17,25 @@ struct gpu_arena {
 };
 
 static unsigned made, freed;
-static bool no_device_memory;
+static bool no_device_memory, slow;
+static atomic_uint making, most_making;
 
 int gpu_arena_create(struct gpu *g, size_t size, struct gpu_arena **out, void **memory)
 {
     (void)g;
     if (no_device_memory)
         return GPU_ERR_NOMEM;
+    unsigned now = atomic_fetch_add(&making, 1) + 1;
+    if (now > atomic_load(&most_making))
+        atomic_store(&most_making, now);
+    if (slow)
+        uv_sleep(20);
     struct gpu_arena *a = calloc(1, sizeof(*a));
     assert_non_null(a);
     a->memory = aligned_alloc(64, (size + 63) / 64 * 64);
     assert_non_null(a->memory);
     made++;
+    atomic_fetch_sub(&making, 1);
     *memory = a->memory;
     *out = a;
     return GPU_OK;
@@ -52,6 +59,7 @@ int __wrap_uv_mutex_init(uv_mutex_t *mutex)
 static void begin(struct memory *m, uint64_t limit, bool slabs)
 {
     made = freed = 0;
+    atomic_store(&most_making, 0);
     no_device_memory = no_mutex = false;
     assert_int_equal(memory_init(m, limit), 0);
     m->gpu = slabs ? (struct gpu *)m : NULL; /* only whether there is one matters */
@@ -144,6 +152,50 @@ static void test_slabs(void **state)
     memory_free(&m);
 }
 
+enum { TOGETHER = 16 };
+
+struct taker {
+    struct account *account;
+    uv_barrier_t *start;
+    void *block;
+};
+
+static void take_one(void *arg)
+{
+    struct taker *t = arg;
+    uv_barrier_wait(t->start);
+    t->block = get(t->account, 100000);
+}
+
+/* Coders that need a block at the same time share slabs, which are made one at a time. */
+static void test_together(void **state)
+{
+    struct memory m;
+    struct taker takers[TOGETHER];
+    uv_thread_t threads[TOGETHER];
+    uv_barrier_t start;
+    begin(&m, 1u << 30, true);
+    struct account *a = account_create(&m);
+    assert_int_equal(uv_barrier_init(&start, TOGETHER), 0);
+    slow = true;
+    for (unsigned i = 0; i < TOGETHER; i++) {
+        takers[i] = (struct taker){a, &start, NULL};
+        assert_int_equal(uv_thread_create(&threads[i], take_one, &takers[i]), 0);
+    }
+    for (unsigned i = 0; i < TOGETHER; i++)
+        uv_thread_join(&threads[i]);
+    slow = false;
+    assert_int_equal(atomic_load(&most_making), 1);
+    assert_in_range(made, 1, 4); /* of 2, 4, 8 and 10 blocks */
+    for (unsigned i = 0; i < TOGETHER; i++) {
+        assert_non_null(takers[i].block);
+        put(a, takers[i].block, 100000);
+    }
+    uv_barrier_destroy(&start);
+    account_unref(a);
+    memory_free(&m);
+}
+
 /* Bytes of access units are of any size: never from a slab. */
 static void test_bytes(void **state)
 {
@@ -212,7 +264,7 @@ int main(void)
         cmocka_unit_test(test_limit),    cmocka_unit_test(test_slabs),
         cmocka_unit_test(test_bytes),    cmocka_unit_test(test_provide),
         cmocka_unit_test(test_outlives), cmocka_unit_test(test_no_device_memory),
-        cmocka_unit_test(test_no_mutex),
+        cmocka_unit_test(test_no_mutex), cmocka_unit_test(test_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
