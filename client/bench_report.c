@@ -3,6 +3,7 @@
  * The figures of pelton bench, as a table and as JSON.
  */
 #include "client/bench_model.h"
+#include "client/connection.h"
 #include "client/input_name.h"
 #include "client/json.h"
 
@@ -119,10 +120,8 @@ static void print_run(const struct bench *b, int mode)
 void bench_print(const struct bench *b)
 {
     printf("$ %s\n", b->command_line);
-    if (b->device_known) {
-        printf("device  %s%s, %s\n", b->device.name, b->device.software ? " (software)" : "",
-               b->device.driver);
-    }
+    if (b->device_known)
+        printf("device  %s%s, %s\n", b->device.name, device_kind(&b->device), b->device.driver);
     printf("input   %s, %s, %ux%u %s; %u input%s, %u stream%s each\n\n", b->info.codec,
            b->info.profile, b->info.width, b->info.height, b->info.pix_fmt, b->o->n_inputs,
            b->o->n_inputs == 1 ? "" : "s", b->o->bench.streams,
@@ -187,6 +186,7 @@ static void write_head(const struct bench *b, struct json *j)
 {
     json_text(j, "command", b->command_line);
     json_text(j, "version", pelton_version());
+    json_text(j, "decoder", decoder_name(b->device.libavcodec));
     json_open(j, "device", '{');
     json_text(j, "name", b->device_known ? b->device.name : NULL);
     json_text(j, "uuid", b->device_known ? b->device.uuid : NULL);

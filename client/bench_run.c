@@ -312,5 +312,8 @@ int bench_warm_up(struct bench *b)
         b->device_known = true;
         announce_device(&b->device);
     }
+    if (rc == 0 && b->device.libavcodec)
+        return fail_with(b->f, X_NO_DEVICE, "--device cpu measures pelton on the software device",
+                         "%s decodes in this daemon, not pelton", b->device.name);
     return rc;
 }

@@ -113,7 +113,9 @@ static void print_head(const struct overview *o)
            s->server, (unsigned long long)(seconds / 3600), (unsigned long long)(seconds / 60 % 60),
            (unsigned long long)(seconds % 60), o->socket, s->n_clients, s->most_clients,
            s->n_streams, s->most_streams, s->device[0] ? ", " : "", s->device,
-           s->device[0] && s->software ? " (software)" : "");
+           !s->device[0] || !s->software ? ""
+           : s->libavcodec               ? " (no GPU)"
+                                         : " (software)");
 }
 
 static const struct column stream_columns[] = {
@@ -197,6 +199,7 @@ static void overview_print_json(const struct overview *o)
     json_number(&j, "up", (double)status->up_ms / 1000);
     json_text(&j, "device", status->device[0] ? status->device : NULL);
     json_bool(&j, "software", status->software);
+    json_text(&j, "decoder", decoder_name(status->libavcodec));
     json_int(&j, "clients", status->n_clients);
     json_int(&j, "streams_open", status->n_streams);
     json_open(&j, "streams", '[');
@@ -212,6 +215,7 @@ static void overview_print_json(const struct overview *o)
         json_int(&j, "uid", s->uid);
         json_text(&j, "state", source_state_name(s->state));
         json_text(&j, "policy", policy);
+        json_text(&j, "decoder", decoder_name(s->libavcodec));
         json_text(&j, "pix_fmt", s->pix_fmt);
         json_int(&j, "width", s->width);
         json_int(&j, "height", s->height);

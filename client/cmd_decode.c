@@ -80,7 +80,7 @@ static void decode_print_summary(const struct decode *d)
            d->width ? d->width : d->info.width, d->height ? d->height : d->info.height, s,
            (double)d->state.frames / s, media / s, dropped, (unsigned long long)d->corrupt,
            verified, d->device.name[0] ? d->device.name : "unknown device",
-           d->device.software ? " (software)" : "");
+           device_kind(&d->device));
 }
 
 /* A start beyond the end is a mistake of its own. */

@@ -3,6 +3,7 @@
  * pelton doctor: each thing that decoding needs, found or not, with one line of advice.
  */
 #include "client/commands.h"
+#include "client/connection.h"
 #include "client/input.h"
 #include "client/json.h"
 #include "client/ui.h"
@@ -13,6 +14,7 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <grp.h>
+#include <libavcodec/avcodec.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,6 +41,7 @@ struct check {
 struct doctor {
     struct check checks[MAX_CHECKS];
     unsigned n;
+    bool libavcodec; /* decodes */
 };
 
 static void doctor_add(struct doctor *d, enum verdict verdict, const char *name, const char *advice,
@@ -161,7 +164,9 @@ static void check_nodes(struct doctor *d)
         }
     }
     if (found.gl_pathc == 0) {
-        doctor_add(d, NOTE, "node", "without a GPU frames come from a software device",
+        doctor_add(d, NOTE, "node",
+                   "without a GPU libavcodec decodes, and frames of cameras come from a software "
+                   "device",
                    "no /dev/dri/renderD* and no /dev/nvidia*");
     }
     globfree(&found);
@@ -239,6 +244,18 @@ static void check_kernels(struct doctor *d, const struct client_options *o,
     }
 }
 
+#define VULKAN_HINT "install the GPU's Vulkan driver, or mesa-vulkan-drivers for a software device"
+
+/* On a software device libavcodec is faster, where it has a decoder. */
+static void check_decoder(struct doctor *d, const struct pelton_device *device)
+{
+    if (!device->software || avcodec_find_decoder_by_name("h264"))
+        doctor_add(d, GOOD, "decoder", "", "pelton");
+    else
+        doctor_add(d, NOTE, "decoder", "pelton of a package is linked with one",
+                   "pelton; this libavcodec has no H.264 decoder, which would be faster");
+}
+
 static int check_devices(struct doctor *d, const struct client_options *o, struct pelton *conn,
                          struct failure *f)
 {
@@ -252,19 +269,23 @@ static int check_devices(struct doctor *d, const struct client_options *o, struc
                    "%s, %s, uuid %s", list[i].name, list[i].driver, list[i].uuid);
     }
     free(list);
+    bool opened = pelton_device(conn, &chosen) >= 0;
     if (n == 0) {
-        doctor_add(d, BAD, "device",
-                   "install the GPU's Vulkan driver, or mesa-vulkan-drivers for a software device",
-                   "no Vulkan device");
-        return fail_with(
-            f, X_NO_DEVICE,
-            "install the GPU's Vulkan driver, or mesa-vulkan-drivers for a software device",
-            "no Vulkan device");
+        doctor_add(d, opened ? NOTE : BAD, "device", VULKAN_HINT, "no Vulkan device");
+        if (!opened)
+            return fail_with(f, X_NO_DEVICE, VULKAN_HINT, "no Vulkan device");
     }
-    if (pelton_device(conn, &chosen) < 0)
+    if (!opened)
         return fail_pelton(f, conn, NULL);
+    d->libavcodec = chosen.libavcodec;
+    if (chosen.libavcodec) {
+        doctor_add(d, NOTE, "decoder", "--device cpu takes the software device",
+                   "no GPU: %s decodes; the software device does what it cannot", chosen.name);
+        return 0;
+    }
     doctor_add(d, chosen.software ? NOTE : GOOD, "chosen", "", "%s%s", chosen.name,
-               chosen.software ? " (software)" : "");
+               device_kind(&chosen));
+    check_decoder(d, &chosen);
     if (chosen.entropy_pictures) {
         doctor_add(
             d, GOOD, "entropy", "",
@@ -315,6 +336,7 @@ static void doctor_print_json(const struct doctor *d, bool possible)
     struct json j = {.file = stdout};
     json_open(&j, NULL, '{');
     json_bool(&j, "decoding_possible", possible);
+    json_text(&j, "decoder", possible ? decoder_name(d->libavcodec) : NULL);
     json_open(&j, "checks", '[');
     for (unsigned i = 0; i < d->n; i++) {
         json_open(&j, NULL, '{');

@@ -22,10 +22,23 @@ enum { CONNECT_MS = 10000, SPAWN_MS = 60000 };
 void announce_device(const struct pelton_device *device)
 {
     static bool told;
-    if (device->software && !told) {
-        told = true;
+    if (!device->software || told)
+        return;
+    told = true;
+    if (device->libavcodec)
+        ui_log(LOG_WARNING, "no GPU: %s decodes, not pelton", device->name);
+    else
         ui_log(LOG_WARNING, "%s is a software device: slow", device->name);
-    }
+}
+
+const char *decoder_name(bool libavcodec)
+{
+    return libavcodec ? "libavcodec" : "pelton";
+}
+
+const char *device_kind(const struct pelton_device *device)
+{
+    return device->libavcodec ? " (no GPU)" : device->software ? " (software)" : "";
 }
 
 static int log_descriptor(const struct client_options *o)
@@ -37,7 +50,7 @@ static int log_descriptor(const struct client_options *o)
 
 static int spawn_private(const struct client_options *o, struct pelton **out, struct failure *f)
 {
-    const char *extra[MAX_CONFIG + 3];
+    const char *extra[MAX_CONFIG + 4];
     unsigned n = 0;
     for (unsigned i = 0; i < o->connect.n_config; i++)
         extra[n++] = o->connect.config[i];
@@ -45,6 +58,8 @@ static int spawn_private(const struct client_options *o, struct pelton **out, st
         extra[n++] = o->connect.lookahead;
     if (o->bench.stages)
         extra[n++] = "timestamps=true";
+    if (o->command && o->command->bit == CMD_BENCH)
+        extra[n++] = "libavcodec=false"; /* figures are pelton's own */
     extra[n] = NULL;
     int log_fd = log_descriptor(o);
     struct pelton_spawn_params params = {

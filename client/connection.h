@@ -15,6 +15,11 @@ int connection_open(const struct client_options *o, struct pelton **out, struct 
 /* Warns once a run that frames come from a software device. */
 void announce_device(const struct pelton_device *device);
 
+/* "libavcodec" or "pelton", for JSON. */
+const char *decoder_name(bool libavcodec);
+/* " (software)", " (no GPU)" or nothing, to follow its name. */
+const char *device_kind(const struct pelton_device *device);
+
 /* --timeout for libpelton: milliseconds, -1: for ever. */
 int timeout_ms(const struct client_options *o);
 

@@ -148,10 +148,11 @@ const struct option_row option_rows[] = {
      VALUE(text_flag, bool, json), "Print JSON."},
     {"depth", NULL, "N", "the daemon's choice", NULL, CMD_DECODE | CMD_BENCH | GROUP_DEVELOPER,
      WHOLE(text_u32, uint32_t, read.depth, 1, 1024), "Frames in the shared pool."},
-    {"device", NULL, "DEVICE", "auto", "auto gpu cpu all", CMD_DAEMON | CMD_TUNE | GROUP_COMMON,
-     VALUE(parse_device, struct connect_options, connect),
-     "auto (a GPU, else a software device with a warning), gpu, cpu, part of a device's name, or "
-     "its UUID. all takes every GPU; commas separate several devices. Devices share streams, and "
+    {"device", NULL, "DEVICE", "auto", "auto gpu cpu libavcodec all",
+     CMD_DAEMON | CMD_TUNE | GROUP_COMMON, VALUE(parse_device, struct connect_options, connect),
+     "auto (a GPU, else libavcodec with a warning), gpu, cpu (the Vulkan software device), "
+     "libavcodec, part of a device's name, or its UUID. all takes every GPU; commas separate "
+     "several devices. Devices share streams, and "
      "they share a file by its stretches between IDR pictures. Starts a private daemon."},
     {"socket", NULL, "PATH", "$PELTON_SOCKET, the user's, the system's", "FILE",
      CMD_DAEMON | CMD_ADMIN | GROUP_COMMON, VALUE(text_string, const char *, connect.socket),

@@ -50,7 +50,7 @@ struct settings_engine {
     uint64_t threads, lookahead;
     uint64_t entropy;        /* enum engine_entropy */
     uint64_t entropy_memory; /* MiB */
-    bool gpu_motion, tune, live_clocks, warm_up, validation, timestamps, gpu_debug;
+    bool gpu_motion, libavcodec, tune, live_clocks, warm_up, validation, timestamps, gpu_debug;
 };
 
 /* Keys that begin with "debug.": only tests and measurements use them. */

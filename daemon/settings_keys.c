@@ -29,7 +29,9 @@ struct settings_key {
 
 static const struct settings_key keys[] = {
     {"device", KIND_TEXT, AT(engine.device), 0, 0, 0,
-     "auto, gpu, cpu, part of a name, or a UUID; all, or several with commas"},
+     "auto, gpu, cpu, libavcodec, part of a name, or a UUID; all, or several with commas"},
+    {"libavcodec", KIND_BOOL, AT(engine.libavcodec), 0, 1, 1,
+     "without a GPU, auto decodes with libavcodec; false: with the software device"},
     {"threads", KIND_NUMBER, AT(engine.threads), 0, 1024, 0, "codec threads; 0: one per CPU"},
     {"lookahead", KIND_NUMBER, AT(engine.lookahead), 0, 4096, 0,
      "pictures in flight per stream; 0: by memory"},

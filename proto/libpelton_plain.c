@@ -73,6 +73,7 @@ static void stats_add(struct pelton_stats *t, const struct pelton_stats *s)
     t->gpu_entropy_pictures += s->gpu_entropy_pictures;
     t->gpu_entropy_bytes += s->gpu_entropy_bytes;
     t->device_bandwidth = s->device_bandwidth;
+    t->libavcodec |= s->libavcodec;
     t->wall = s->wall > t->wall ? s->wall : t->wall;
 }
 

@@ -126,7 +126,9 @@ PELTON_API void pelton_close(struct pelton *conn);
 
 struct pelton_device {
     char name[256], uuid[40], driver[256];
-    bool software, reserved[3];
+    bool software;
+    /* There is no GPU, and name is that of libavcodec. It decodes all streams that it can. */
+    bool libavcodec, reserved[2];
     uint32_t devices;          /* devices that share the daemon's streams, this one included */
     uint32_t entropy_pictures; /* pictures in one batch of entropy decoding; 0: the CPU does it */
 };
@@ -417,6 +419,8 @@ struct pelton_stats {
      * timestamps=true measures it. */
     double device_bandwidth;
     uint64_t gpu_entropy_bytes; /* of bytes_in: slices that the GPU decoded */
+    bool libavcodec;            /* libavcodec decodes it, or did; else Pelton */
+    uint8_t reserved[7];
 };
 /* The totals of a stream, also after its end. */
 static inline int pelton_stats(struct pelton_stream *stream, int timeout_ms,
@@ -504,11 +508,13 @@ struct pelton_stream_status {
     int64_t age_ns;                /* from the reading of the last frame to its sending */
     uint64_t gpu_entropy_pictures; /* as in pelton_stats, at most a second old */
     double gpu_entropy;
+    bool libavcodec; /* as in pelton_stats */
+    uint8_t reserved[7];
 };
 struct pelton_status {
     char server[64];
-    char device[256]; /* name of the device in use; empty: none is open */
-    bool software, reserved[3];
+    char device[256]; /* name of the device in use, or of libavcodec; empty: none is open */
+    bool software, libavcodec, reserved[2];
     uint32_t devices; /* that share the streams; 0: none is open */
     uint32_t n_streams, most_streams, n_clients, most_clients;
     uint64_t up_ms;

@@ -131,7 +131,8 @@ void wire_stream_status_to(const Pelton__StreamStatus *in, struct pelton_stream_
                                          .restarts = in->restarts,
                                          .age_ns = in->age_ns,
                                          .gpu_entropy_pictures = in->gpu_entropy_pictures,
-                                         .gpu_entropy = in->gpu_entropy};
+                                         .gpu_entropy = in->gpu_entropy,
+                                         .libavcodec = in->libavcodec};
     out->state = wire_state_to(in->state);
     out->policy = in->policy <= PELTON_FIFO ? (enum pelton_policy)in->policy : PELTON_LOSSLESS;
     wire_copy(out->name, sizeof(out->name), in->name);
@@ -152,5 +153,6 @@ void wire_status_to(const Pelton__StatusReply *in, struct pelton_status *out)
     wire_device_to(in->device, &device);
     wire_copy(out->device, sizeof(out->device), device.name);
     out->software = device.software;
+    out->libavcodec = device.libavcodec;
     out->devices = device.devices;
 }

@@ -233,7 +233,8 @@ int wire_open_to(const Pelton__Open *in, struct pelton_open_params *out,
     X(gpu_entropy_pictures)                                                                        \
     X(cpu_device)                                                                                  \
     X(cpu_wait)                                                                                    \
-    X(gpu_entropy_bytes)
+    X(gpu_entropy_bytes)                                                                           \
+    X(libavcodec)
 
 void wire_stats_from(const struct pelton_stats *in, Pelton__StatsReply *out)
 {
@@ -279,6 +280,7 @@ void wire_device_from(const struct pelton_device *in, Pelton__Device *out)
     out->usable = true;
     out->devices = in->devices;
     out->entropy_pictures = in->entropy_pictures;
+    out->libavcodec = in->libavcodec;
 }
 
 void wire_device_to(const Pelton__Device *in, struct pelton_device *out)
@@ -291,5 +293,6 @@ void wire_device_to(const Pelton__Device *in, struct pelton_device *out)
         out->software = in->software;
         out->devices = in->devices ? in->devices : 1;
         out->entropy_pictures = in->entropy_pictures;
+        out->libavcodec = in->libavcodec;
     }
 }

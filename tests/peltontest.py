@@ -6,6 +6,8 @@ import functools, os, pathlib, socket, subprocess, sys, tempfile, time
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 SKIPPED = 77
 FLAG_CORRUPT, FLAG_LAST = 2, 8 # of pelton_frame
+# Pelton decodes in every test. Tests of libavcodec name it as their device.
+os.environ.setdefault("PELTON_CONFIG_LIBAVCODEC", "false")
 SEED = os.environ.get("PELTON_SEED", time.strftime("%Y%m%d", time.gmtime()))
 
 
@@ -170,6 +172,7 @@ class Daemon:
     messages."""
 
     def __init__(self, args, *more, env=None):
+        self.device = args.device
         self.dir = tempfile.TemporaryDirectory()
         self.socket = self.dir.name + "/pelton.sock"
         self.log = open(self.dir.name + "/log", "w+")
@@ -186,11 +189,18 @@ class Daemon:
         raise SystemExit("peltond did not start:\n" + self.tail())
 
     def __exit__(self, *_):
+        self.check_decoder()
         self.process.terminate()
         try:
             self.process.wait(patience(5))
         except subprocess.TimeoutExpired:
             self.process.kill()
+
+    def check_decoder(self):
+        """No test takes libavcodec's frames for pelton's."""
+        if self.device != "libavcodec" and any("libavcodec decodes" in line
+                                               for line in self.lines()):
+            raise SystemExit("libavcodec decodes in place of " + self.device)
 
     def lines(self):
         return open(self.log.name, errors="replace").readlines()

@@ -15,6 +15,8 @@
 #include "daemon/broker/stream_state.h"
 #include "daemon/broker/worker_link.h"
 
+#include "daemon/log.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +28,28 @@ static void worker_init(struct broker *b, unsigned i, const char *device)
     w->device = device;
     w->restart.limit = b->settings->limits.restarts;
     w->restart.window_ms = b->settings->limits.restart_window_ms;
+    w->losses = w->restart;
+}
+
+static bool may_fall_back(const struct worker_process *w)
+{
+    const struct settings_engine *o = &w->broker->settings->engine;
+    bool any = !o->device || strcmp(o->device, "auto") == 0 || strcmp(o->device, "all") == 0;
+    return any && o->libavcodec;
+}
+
+void devices_lost(struct worker_process *w, uint64_t now_ms)
+{
+    if (w->lost)
+        return;
+    w->lost = true;
+    restart_allowed(&w->losses, now_ms);
+    if (restart_possible(&w->losses, now_ms) || !may_fall_back(w))
+        return;
+    log_line(LOG_LEVEL_WARNING, "the GPU was lost %u times in %llu s: libavcodec decodes from now",
+             w->losses.count, (unsigned long long)(w->losses.window_ms + 999) / 1000);
+    w->device = "libavcodec";
+    w->restart.count = 0;
 }
 
 /* The number of devices; 0: a name is too long or there are too many. */

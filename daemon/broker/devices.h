@@ -33,6 +33,9 @@ void devices_free(struct broker *b);
 void devices_ask(struct worker_process *w);
 /* Takes an answer. True: it was an answer to devices_ask. */
 bool devices_answer(struct worker_process *w, const struct frame *f, const ProtobufCMessage *body);
+/* A worker has lost its device. After the last loss that is allowed in the restart window,
+ * libavcodec decodes in its place, unless the settings name a device. */
+void devices_lost(struct worker_process *w, uint64_t now_ms);
 /* Takes over what a worker says of the device that it has opened. */
 void devices_opened(struct worker_process *w, const Pelton__Device *m);
 struct worker_process *devices_choose(const struct broker_stream *s, uint64_t now_ms);

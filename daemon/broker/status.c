@@ -68,6 +68,7 @@ static void status_describe(const struct broker_stream *s, struct status_entry *
     m->age_ns = s->delivery.age_ns;
     m->gpu_entropy_pictures = s->totals.gpu_entropy_pictures;
     m->gpu_entropy = s->totals.gpu_entropy;
+    m->libavcodec = s->totals.libavcodec;
 }
 
 void status_send(struct client *c, uint32_t request_id, bool all)

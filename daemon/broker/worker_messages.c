@@ -33,6 +33,7 @@ static void on_end(struct worker_process *w, struct broker_stream *s, const Pelt
     struct pelton_failure failure;
     wire_failure_to(m->failure, &failure);
     if (failure.code == PELTON_ERR_GPU_LOST) {
+        devices_lost(w, uv_now(&w->broker->loop));
         s->deaths.lost = failure;
         worker_kill(w, "it has lost its device");
         return;

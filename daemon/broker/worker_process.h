@@ -17,7 +17,8 @@ struct worker_process {
     const char *device; /* its --device; NULL: the -c values choose */
     bool died;          /* and has not been restarted since */
     struct restart_policy restart;
-    struct broker_stream *trial; /* see worker_recovery.c */
+    struct restart_policy losses; /* of its device */
+    struct broker_stream *trial;  /* see worker_recovery.c */
     uint64_t trial_ms;
 
     /* of the present process: everything from here on is cleared when one is started */
@@ -30,6 +31,7 @@ struct worker_process {
     uint64_t stop_ms, exit_ms;
     uint32_t question; /* of devices.c, not answered yet; 0: none */
     bool opened;       /* it has opened its device */
+    bool lost;         /* it has lost its device, which is counted */
 };
 
 #endif

@@ -59,6 +59,7 @@ static void engine_free(struct engine *e)
 {
     v4l2_streams_free(e->streams);
     memory_free(&e->memory);
+    uv_mutex_destroy(&e->gpu_opens);
     engine_lock_destroy(e);
     free(e);
 }
@@ -123,8 +124,7 @@ static uint64_t window_budget(void)
 
 static int open_device(struct engine *e)
 {
-    e->gpu = e->params.gpu;
-    e->device = gpu_info(e->gpu);
+    e->device = gpu_info(e->params.gpu);
     e->software = e->device->software;
     if (e->params.tune)
         tune_open(e->device, e->params.log, e->params.log_ctx, &e->tune);
@@ -151,6 +151,16 @@ static void set_schedule(struct engine *e)
                                   .discrete = e->device->kind == GPU_KIND_DISCRETE,
                                   .device_memory = e->device->memory_bytes,
                                   .image_layers = e->device->image_layers};
+    e->gpu = e->params.gpu;
+}
+
+/* libavcodec takes the number of threads alone. */
+static void set_schedule_without_device(struct engine *e)
+{
+    unsigned cpus = (unsigned)uv_available_parallelism();
+    e->lavc = e->software = true;
+    e->schedule.setting = (struct schedule_setting){
+        .coders = e->params.threads ? e->params.threads : cpus, .software = true};
 }
 
 /* Picture arrays may lie in memory that the device fetches itself. */
@@ -169,12 +179,18 @@ static int engine_open(struct engine *e)
 {
     av_log_set_level(AV_LOG_QUIET);
     e->streams = v4l2_streams_create();
-    int err = e->streams ? open_device(e) : PELTON_ERR_NOMEM;
+    if (!e->streams)
+        return PELTON_ERR_NOMEM;
+    if (e->params.gpu) {
+        int err = open_device(e);
+        if (err)
+            return err;
+        set_schedule(e);
+        set_memory(e);
+    } else {
+        set_schedule_without_device(e);
+    }
     e->params.tune_force = NULL; /* borrowed for the call */
-    if (err)
-        return err;
-    set_schedule(e);
-    set_memory(e);
     return uv_async_init(e->loop.loop, &e->loop.async, on_async) ? PELTON_ERR_NOMEM : 0;
 }
 
@@ -185,12 +201,18 @@ int engine_create(uv_loop_t *loop, const struct engine_params *params, struct en
         return PELTON_ERR_NOMEM;
     e->loop.loop = loop;
     e->params = *params;
+    if (uv_mutex_init(&e->gpu_opens)) {
+        free(e);
+        return PELTON_ERR_NOMEM;
+    }
     if (engine_lock_init(e)) {
+        uv_mutex_destroy(&e->gpu_opens);
         free(e);
         return PELTON_ERR_NOMEM;
     }
     if (memory_init(&e->memory, MEMORY_CACHE)) {
         engine_lock_destroy(e);
+        uv_mutex_destroy(&e->gpu_opens);
         free(e);
         return PELTON_ERR_NOMEM;
     }
@@ -201,7 +223,7 @@ int engine_create(uv_loop_t *loop, const struct engine_params *params, struct en
     }
     uv_idle_init(loop, &e->loop.awake);
     e->loop.async.data = e->loop.awake.data = e;
-    err = start_threads(e);
+    err = e->gpu ? start_threads(e) : 0;
     if (err) {
         stop_threads(e);
         uv_close((uv_handle_t *)&e->loop.awake, on_awake_closed);
@@ -211,6 +233,32 @@ int engine_create(uv_loop_t *loop, const struct engine_params *params, struct en
         engine_log(e, 2, "pipelines are made by the first stream");
     *out = e;
     return 0;
+}
+
+/* Sessions that exist already do not use the schedule yet. */
+static int open_device_late(struct engine *e)
+{
+    int err = e->params.open_gpu(e->params.open_gpu_ctx, &e->params.gpu);
+    err = err ? err : open_device(e);
+    if (err)
+        return err;
+    engine_lock(e);
+    set_schedule(e);
+    engine_unlock(e);
+    return e->gpu_error = start_threads(e);
+}
+
+int engine_need_gpu(struct engine *e)
+{
+    uv_mutex_lock(&e->gpu_opens);
+    int err = e->gpu ? e->gpu_error : open_device_late(e);
+    uv_mutex_unlock(&e->gpu_opens);
+    return err;
+}
+
+bool engine_has_lavc(const struct engine *e)
+{
+    return e->lavc;
 }
 
 const struct gpu_device_info *engine_device(const struct engine *e)

@@ -39,10 +39,14 @@ static void session_free(struct session *s)
     free(s);
 }
 
-/* The GPU thread makes a session's frames. */
+/* The GPU thread makes a session's frames, or its stream thread. */
 static void session_wake(void *session)
 {
     struct session *s = session;
+    if (s->lavc) {
+        uv_cond_signal(&s->room);
+        return;
+    }
     wake_device(&s->engine->schedule);
     engine_signal(s->engine); /* its callers know the bare lock only */
 }
@@ -82,8 +86,10 @@ int session_open(struct engine *e, const struct pelton_open_params *params,
     s->stretch = stretch;
     s->resume_sequence = resume_sequence;
     s->probe_only = probe_only;
-    subscription_init(&s->sub, &(struct subscription_owner){&e->lock, e->gpu, session_wake, s},
-                      callbacks, ctx);
+    s->lavc = e->lavc;
+    subscription_init(
+        &s->sub, &(struct subscription_owner){&e->lock, e->lavc ? NULL : e->gpu, session_wake, s},
+        callbacks, ctx);
     s->sub.probe_sei = probe_only && params->side_data ? &s->probe_sei : NULL;
     s->window.realtime = params->realtime;
     s->window.both_views = params->views == PELTON_VIEWS_BOTH;
@@ -161,6 +167,7 @@ static void fill_stats(struct session *s, struct pelton_stats *out)
     session_account_gpu(s, &gpu);
     *out = s->stats;
     out->dropped = s->dropped_decoder;
+    out->libavcodec = s->lavc && !s->probe_only;
     out->wall = 1e-9 * (double)((s->ended_ns ? s->ended_ns : now_ns()) - s->opened_ns);
     out->memory_host = s->ended_ns ? s->peak_host : host_bytes(s);
     out->memory_gpu = s->ended_ns ? s->peak_gpu : gpu_bytes(s);

@@ -26,7 +26,13 @@ struct engine;
 struct session;
 
 struct engine_params {
-    struct gpu *gpu;    /* stays open until the engine is closed, and the loop has run */
+    /* Stays open until the engine is closed, and the loop has run. NULL: sessions are decoded by
+     * libavcodec, and open_gpu gives the device once something needs it. */
+    struct gpu *gpu;
+    /* Any thread, one call at a time; then tune_force is kept until it has. Returns 0 or enum
+     * pelton_error, with a line in the log. */
+    int (*open_gpu)(void *ctx, struct gpu **out);
+    void *open_gpu_ctx;
     unsigned threads;   /* coders; 0: number of CPUs */
     unsigned lookahead; /* pictures of a stream between step 1 and delivery; 0: by memory */
     unsigned batch;     /* most pictures of a GPU batch; 0: by device */
@@ -50,7 +56,13 @@ struct engine_params {
 };
 /* enum pelton_error */
 int engine_create(uv_loop_t *loop, const struct engine_params *params, struct engine **out);
+/* NULL: no device is open yet. */
 const struct gpu_device_info *engine_device(const struct engine *e);
+/* Opens the device where that was put off, and starts its threads. Any thread, without the lock. 0
+ * or enum pelton_error. */
+int engine_need_gpu(struct engine *e);
+/* Sessions are decoded by libavcodec where it can. */
+bool engine_has_lavc(const struct engine *e);
 /* that the device entropy-decodes at once; 0: the CPU does it */
 uint32_t engine_entropy_pictures(struct engine *e);
 /* closes all sessions first */

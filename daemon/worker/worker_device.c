@@ -11,6 +11,7 @@
 #include "daemon/log.h"
 #include "daemon/worker/schedule/knobs.h"
 #include "proto/start_trace.h"
+#include "daemon/worker/worker_fallback.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +45,10 @@ static void device_send_current(struct worker_proto *w, uint32_t request_id)
 {
     Pelton__DevicesReply m = PELTON__DEVICES_REPLY__INIT;
     Pelton__Device device, *list[] = {&device};
-    device_message(engine_device(w->engine), &device);
+    if (w->lavc)
+        fallback_message(&device);
+    else
+        device_message(engine_device(w->engine), &device);
     device.entropy_pictures = engine_entropy_pictures(w->engine);
     m.n_devices = 1;
     m.devices = list;
@@ -93,10 +97,10 @@ static unsigned background_queues(const struct settings *o)
     return o->engine.entropy == ENGINE_ENTROPY_CPU ? 1 : SPLIT_BATCHES_BESIDE + 1;
 }
 
-static int device_open(struct worker_proto *w)
+static int device_open(struct worker_proto *w, const char *device)
 {
     const struct settings *o = w->settings;
-    const struct gpu_params params = {.device = device_find(w),
+    const struct gpu_params params = {.device = device,
                                       .validation = o->engine.validation,
                                       .timestamps = o->engine.timestamps,
                                       .background = background_queues(o),
@@ -108,11 +112,37 @@ static int device_open(struct worker_proto *w)
     return err == 0 ? 0 : err == GPU_ERR_NOMEM ? PELTON_ERR_NOMEM : PELTON_ERR_NO_DEVICE;
 }
 
+/* Of a stream that libavcodec cannot decode, or a camera. Any thread. */
+static int device_open_late(void *ctx, struct gpu **out)
+{
+    struct worker_proto *w = ctx;
+    int rc = device_open(w, "cpu");
+    *out = w->gpu;
+    return rc;
+}
+
+/* Without a GPU libavcodec is many times as fast as the software device. */
+static int device_choose(struct worker_proto *w)
+{
+    const char *device = device_find(w);
+    w->lavc = fallback_chosen(w->settings, device);
+    if (w->lavc)
+        log_line(LOG_LEVEL_WARNING, "%s",
+                 fallback_named(device) ? "libavcodec decodes" : "no GPU: libavcodec decodes");
+    if (!w->lavc && fallback_named(device)) {
+        log_line(LOG_LEVEL_WARNING, "libavcodec has no H.264 decoder: the software device decodes");
+        device = "cpu";
+    }
+    return w->lavc ? 0 : device_open(w, device);
+}
+
 static int engine_open(struct worker_proto *w)
 {
     const struct settings *o = w->settings;
     const struct engine_params params = {
         .gpu = w->gpu,
+        .open_gpu = device_open_late,
+        .open_gpu_ctx = w,
         .threads = w->threads,
         .lookahead = (unsigned)o->engine.lookahead,
         .batch = (unsigned)o->debug.batch,
@@ -137,7 +167,7 @@ int worker_need_engine(struct worker_proto *w, struct pelton_failure *failure)
     if (w->engine)
         return PELTON_OK;
     w->complaint[0] = 0;
-    int rc = w->gpu ? 0 : device_open(w);
+    int rc = w->gpu || w->lavc ? 0 : device_choose(w);
     if (rc == 0)
         rc = engine_open(w);
     if (rc < 0)
@@ -175,6 +205,9 @@ int worker_need_cameras(struct worker_proto *w, struct pelton_failure *failure)
     int rc = worker_need_engine(w, failure);
     if (rc < 0 || w->cameras)
         return rc;
+    rc = engine_need_gpu(w->engine);
+    if (rc < 0)
+        return worker_refuse(w, rc, "frames of cameras cannot be developed here", failure);
     const struct camera_host_params params = {
         .gpu = w->gpu, .clips = {.ctx = w, .open = clip_open, .close = clip_close}};
     rc = camera_host_create(&w->loop, &params, &w->cameras);
@@ -204,7 +237,7 @@ void worker_answer_devices(struct worker_proto *w, const struct frame *f, const 
         size_t i = reply.n_devices;
         device_message(&devices[i], &bodies[i]);
         list[i] = &bodies[i];
-        if (w->engine && strcmp(devices[i].uuid, engine_device(w->engine)->uuid) == 0)
+        if (w->engine && !w->lavc && strcmp(devices[i].uuid, engine_device(w->engine)->uuid) == 0)
             reply.current = (int32_t)i;
     }
     channel_send(&w->ch, WIRE_DEVICES_REPLY, f->h.request_id, 0, &reply.base, NULL, 0);

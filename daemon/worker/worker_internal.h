@@ -26,6 +26,7 @@ struct worker_proto {
     const struct settings *settings;
     struct channel ch;
     struct gpu *gpu;             /* the one device of this process; NULL: not needed yet */
+    bool lavc;                   /* libavcodec decodes; the device is a software one */
     unsigned threads;            /* of the engine */
     char uuid[64];               /* of the device, where "all" were asked for */
     struct engine *engine;       /* on the device; NULL: not needed yet */

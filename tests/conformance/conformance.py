@@ -28,6 +28,8 @@ def arguments():
     p.add_argument("--no-framemd5", action="store_true", help="only the manifest's MD5")
     p.add_argument("--pipe", action="store_true",
                    help="read each from a pipe, as a live stream; only the manifest's MD5")
+    p.add_argument("--as-ffmpeg", action="store_true",
+                   help="rows that FFmpeg decodes to the listed MD5, for --device libavcodec")
     p.add_argument("--every", type=int, default=1, help="take every n-th row")
     p.add_argument("--part", metavar="I/N",
                    help="the I-th of N parts of the rows; I may be \"day\", which changes with the "
@@ -35,8 +37,14 @@ def arguments():
     return p.parse_args()
 
 
+# FFmpeg decodes them alike only without its assembly: weighted prediction above 8 bits.
+WEIGHTED = "rw_explicit_h422_10"
+
+
 def chosen(args, row):
     tags = set(row["tags"].split(","))
+    if args.as_ffmpeg and (row["ffmpeg"] != "equal" or WEIGHTED in row["file"]):
+        return False
     return ((not args.tag or args.tag in tags) and not tags & set(args.without.split(",")) and
             (not args.only or args.only in row["file"]))
 

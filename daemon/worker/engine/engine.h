@@ -66,7 +66,10 @@ struct engine_bandwidth {
 struct engine {
     struct engine_params params;
     struct v4l2_streams *streams; /* cameras that give H.264 */
-    struct gpu *gpu;
+    bool lavc;                    /* sessions are decoded by libavcodec where it can; constant */
+    uv_mutex_t gpu_opens;         /* held while the device is opened; never with the lock */
+    int gpu_error;   /* under gpu_opens: the threads on the device could not be started */
+    struct gpu *gpu; /* NULL: not opened yet */
     const struct gpu_device_info *device;
     bool software;
     bool gpu_lost;

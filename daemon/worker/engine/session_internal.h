@@ -17,6 +17,7 @@ struct session {
     struct engine *engine;
     struct session *next;
     struct subscription sub;
+    bool lavc; /* its stream thread makes its frames, from libavcodec's; else the device's thread */
 
     /* Parameters, copied. Constant after session_open, but params.blur_width and blur_height (the
      * device's thread). */

@@ -47,7 +47,7 @@ static void wait_for_room(struct stream *st)
     struct session *s = st->session;
     engine_lock(st->engine);
     account_cpu(st);
-    while (!window_has_room(&s->window) && !stream_stopped(st)) {
+    while (!s->lavc && !window_has_room(&s->window) && !stream_stopped(st)) {
         s->window.source_waits = true;
         if (st->engine->params.shuffle_seed)
             wake_coders(&st->engine->schedule, UINT32_MAX);
@@ -130,6 +130,7 @@ static void feed(struct stream *st)
     stream_drain(st);
     if (err < 0)
         feed_failed(st, err);
+    stream_lavc_feed(st);
     struct h264_stats stats;
     h264_stream_stats(st->codec, &stats);
     if (!st->failed && (stats.slices || st->tag > INFO_UNITS) &&
@@ -141,6 +142,8 @@ static void flush(struct stream *st)
 {
     h264_stream_flush(st->codec);
     stream_drain(st);
+    if (st->lavc && st->session->lavc)
+        lavc_flush(st->lavc);
     struct h264_picture *alone;
     while ((alone = second_view_take(&st->second, 0, true)))
         stream_output_second(st, alone, true);
@@ -318,7 +321,8 @@ static int stream_open(struct stream *st)
     s->window.live = s->params.realtime || st->source.size < 0;
     engine_unlock(st->engine);
     set_range(st);
-    return open_codec(st);
+    stream_lavc_open(st);
+    return st->failed ? -1 : open_codec(st);
 }
 
 /* What the first frame needs besides its access unit takes longer than any later frame. Where the
@@ -328,7 +332,7 @@ static void prepare(struct stream *st)
 {
     struct session *s = st->session;
     const struct h264_sps *sps = h264_stream_sps(st->codec);
-    if (s->probe_only || s->params.fields || !sps)
+    if (s->lavc || s->probe_only || s->params.fields || !sps)
         return;
     engine_lock(st->engine);
     s->ahead = h264_sps_ref(sps);
@@ -343,7 +347,7 @@ static void stream_close(struct stream *st)
     struct session *s = st->session;
     if (st->held)
         h264_picture_unref(st->held);
-    h264_stream_free(st->codec);
+    stream_lavc_close(st);
     av_packet_free(&st->packet);
     if (st->source_opened)
         source_close(&st->source);
@@ -353,9 +357,12 @@ static void stream_close(struct stream *st)
         s->window.abort = true;
     stream_set_last(s);
     s->window.source_ended = true;
+    if (s->lavc)
+        lavc_end(s);
     wake_coders(&st->engine->schedule, UINT32_MAX);
     wake_device(&st->engine->schedule);
     engine_unlock(st->engine);
+    engine_notify(st->engine);
 }
 
 void stream_thread_main(void *session)
@@ -368,7 +375,10 @@ void stream_thread_main(void *session)
         session_fail(s, PELTON_ERR_NOMEM, "out of memory", "");
         s->window.source_ended = true;
         wake_device(&s->engine->schedule);
+        if (s->lavc)
+            lavc_end(s);
         engine_unlock(s->engine);
+        engine_notify(s->engine);
         return;
     }
     st->session = s;

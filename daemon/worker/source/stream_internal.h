@@ -13,6 +13,7 @@
 #include "daemon/worker/source/second_view.h"
 #include "daemon/worker/source/side_data.h"
 #include "daemon/worker/source/file_source.h"
+#include "daemon/worker/source/lavc_stream.h"
 #include "daemon/worker/source/timestamps.h"
 
 #include <libavcodec/avcodec.h>
@@ -24,6 +25,8 @@ struct stream {
     struct source_watcher watcher;
     bool source_opened;
     struct h264_stream *codec;
+    struct lavc_stream
+        *lavc; /* NULL: the device decodes, as it does once session.lavc is not set */
     struct timestamps times;
     AVPacket *packet;
     struct h264_picture *held; /* an output picture that has not come out in decoding order yet */
@@ -45,6 +48,7 @@ struct stream {
     bool enough;     /* duration or max_frames are reached */
     bool failed;     /* the session's failure is set, or the stream is unsupported */
     bool unsupported;
+    bool nobody_decodes; /* libavcodec cannot, and there is no device */
     int64_t pace_start_ns, pace_start_us;
     uint64_t pictures;
     struct pelton_info info;
@@ -74,6 +78,17 @@ bool stream_probed(const struct stream *st);
 void stream_give_info(struct stream *st, bool supported, const char *element, const char *what);
 /* st->diag names a syntax element that stops the stream. */
 void stream_stop_unsupported(struct stream *st);
+
+/* ---- stream_lavc.c ---- */
+
+/* libavcodec is to decode the stream, where it does so here. */
+void stream_lavc_open(struct stream *st);
+/* The access unit in st->packet. */
+void stream_lavc_feed(struct stream *st);
+/* From this picture on libavcodec cannot go on: the device takes over. False: there is none. */
+bool stream_lavc_leave(struct stream *st, struct h264_picture *pic, const char *why);
+/* The source is at its end. */
+void stream_lavc_close(struct stream *st);
 
 /* ---- stream_output.c ---- */
 

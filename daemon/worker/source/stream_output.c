@@ -11,6 +11,7 @@
 #include "daemon/worker/steps/admit.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 void stream_set_last(struct session *s)
 {
@@ -89,6 +90,10 @@ static void emit_output(struct stream *st, struct h264_picture *pic, const struc
                                            : structure == REC_TOP ? PELTON_TOP_FIELD
                                                                   : PELTON_BOTTOM_FIELD,
                             .side = second ? NULL : side_data_of(pic, s->params.side_data)};
+    if (lavc_has(pic)) {
+        lavc_output(st->lavc, out);
+        return;
+    }
     engine_lock(st->engine);
     window_output(&s->window, &out->output);
     engine_unlock(st->engine);
@@ -103,6 +108,13 @@ static void leave_out(struct stream *st, struct h264_picture *pic)
     h264_picture_unref(pic);
 }
 
+/* Of both fields. This thread alone writes them. */
+static void frame_poc(const struct h264_picture *pic, int32_t poc[2])
+{
+    const struct picture *owner = lavc_has(pic) ? NULL : pic->holder.user;
+    memcpy(poc, owner ? owner->frame.poc : lavc_poc(pic), 2 * sizeof(*poc));
+}
+
 /* With params.fields frames of sequences that may be interlaced (frame_mbs_only_flag 0) leave as
  * their fields, the first one first; of a single field only that. Takes the reference of pic. */
 static void emit(struct stream *st, struct h264_picture *pic, const struct packet_times *t)
@@ -111,15 +123,15 @@ static void emit(struct stream *st, struct h264_picture *pic, const struct packe
         leave_out(st, pic);
         return;
     }
-    const struct picture *owner = pic->holder.user;
-    int32_t poc[2] = {owner->frame.poc[0], owner->frame.poc[1]}; /* written by this thread only */
+    int32_t poc[2];
+    frame_poc(pic, poc);
     bool view_interlaced = st->interlaced;
     enum pelton_field_order order =
         field_order(pic, poc, pic->view ? &view_interlaced : &st->interlaced);
     if (!st->session->params.fields || pic->sps->frame_mbs_only_flag) {
         emit_output(st, pic, t, REC_FRAME, false, order);
     } else {
-        bool single = frame_is_single_field(owner);
+        bool single = pic->structure != REC_FRAME && !pic->paired;
         uint8_t first = single ? pic->structure : poc[0] <= poc[1] ? REC_TOP : REC_BOTTOM;
         emit_output(st, pic, t, first, false, order);
         if (!single)
@@ -204,6 +216,36 @@ static void count_picture(struct stream *st, const struct h264_picture *pic)
         timestamps_decoded(&st->times, pic->tag, false);
 }
 
+/* Frames whose pictures are admitted leave in their order. */
+static void drain_outputs(struct stream *st)
+{
+    while (st->held || (st->held = h264_stream_next_output(st->codec))) {
+        struct h264_picture *pic = st->held;
+        if (!pic->holder.user)
+            break;
+        st->held = NULL;
+        output_picture(st, pic);
+    }
+}
+
+/* Takes the reference of pic. */
+static void admit(struct stream *st, struct h264_picture *pic)
+{
+    struct session *s = st->session;
+    const char *why = s->lavc && st->lavc ? lavc_refuses(st->lavc, pic) : NULL;
+    if (why)
+        drain_outputs(st);
+    if ((why && !stream_lavc_leave(st, pic, why)) || st->nobody_decodes) {
+        h264_picture_unref(pic);
+    } else if (s->lavc) {
+        if (lavc_admit(st->lavc, pic))
+            stream_report_failure(st, PELTON_ERR_NOMEM, "out of memory", "");
+    } else if (picture_admit(s, pic)) {
+        h264_picture_unref(pic);
+        stream_report_failure(st, PELTON_ERR_NOMEM, "out of memory", "");
+    }
+}
+
 void stream_drain(struct stream *st)
 {
     struct session *s = st->session;
@@ -220,18 +262,10 @@ void stream_drain(struct stream *st)
             s->window.picture_bytes = window_picture_bytes(pic->sps, pic->mb_count);
             engine_unlock(st->engine);
         }
-        if (stretch_leaves_out(&st->stretch, pic)) {
+        if (stretch_leaves_out(&st->stretch, pic))
             h264_picture_unref(pic);
-        } else if (picture_admit(s, pic)) {
-            h264_picture_unref(pic);
-            stream_report_failure(st, PELTON_ERR_NOMEM, "out of memory", "");
-        }
+        else
+            admit(st, pic);
     }
-    while (st->held || (st->held = h264_stream_next_output(st->codec))) {
-        if (!st->held->holder.user)
-            break;
-        pic = st->held;
-        st->held = NULL;
-        output_picture(st, pic);
-    }
+    drain_outputs(st);
 }

@@ -158,8 +158,8 @@ static uint32_t pool_depth(const struct engine *e, const struct session *s, uint
                                      : depth;
 }
 
-static bool session_start_pool(struct engine *e, struct session *s,
-                               const struct feed_format *format, enum recon_format delivered)
+bool session_start_pool(struct session *s, const struct feed_format *format,
+                        enum recon_format delivered)
 {
     struct pixels pixels = {0};
     struct pool_params params = {.format = *format,
@@ -167,7 +167,7 @@ static bool session_start_pool(struct engine *e, struct session *s,
                                  .delivered = (uint8_t)delivered};
     if (delivered == RECON_GRAY && pixels_by_name(format->pix_fmt, &pixels))
         params.grey_depth = pixels.depth;
-    params.format.slots = pool_depth(e, s, format->slot_size);
+    params.format.slots = pool_depth(s->engine, s, format->slot_size);
     return subscription_pool_start(&s->sub, &params);
 }
 
@@ -192,7 +192,9 @@ static bool session_ensure_pool(struct engine *e, struct session *s)
         session_fail_by(s, PELTON_ERR_USAGE, "the stream cannot be given out in this pixel format");
         return true;
     }
-    if (s->sub.pools && format_equal(&format, &s->sub.pools->format)) {
+    /* the device cannot write into a pool that was made without it */
+    if (s->sub.pools && (s->sub.pools->host || !s->sub.pools->memory) &&
+        format_equal(&format, &s->sub.pools->format)) {
         s->sub.pools->fits[view] = sps->serial;
         return false;
     }
@@ -200,7 +202,7 @@ static bool session_ensure_pool(struct engine *e, struct session *s)
     bool fields = out ? out->structure != REC_FRAME : s->params.fields && !sps->frame_mbs_only_flag;
     if (!blur_admit(&s->params, &format, fields, why))
         session_fail_by(s, PELTON_ERR_USAGE, why);
-    else if (!session_start_pool(e, s, &format, delivered))
+    else if (!session_start_pool(s, &format, delivered))
         session_fail_by(s, PELTON_ERR_NOMEM, "no thread for its frames");
     return true;
 }

@@ -20,7 +20,7 @@ static bool device_round(struct engine *e)
     for (struct slots *st = e->schedule.stores; st; st = st->next)
         any |= store_complete(e, store_of(st));
     for (struct session *s = e->sessions; s; s = s->next)
-        any |= session_tend(e, s);
+        any |= !s->lavc && session_tend(e, s);
     uint32_t most = batches_most(&e->schedule);
     for (struct slots *st = e->schedule.stores; st; st = st->next)
         any |= store_grow(e, store_of(st));

@@ -14,9 +14,11 @@
  *   lost=N           GPU lost before frame N
  *
  * A URI in place of a descriptor is itself the script. A device has the name that was asked for.
- * The device "none" does not exist; "crash" makes the process die.
+ * The device "none" does not exist; "crash" makes the process die. libavcodec is there if it is
+ * named.
  */
 #include "daemon/worker/session.h"
+#include "daemon/worker/source/lavc_decoder.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -64,6 +66,16 @@ struct session {
     struct pelton_stats stats;
 };
 
+bool lavc_decoder_exists(void)
+{
+    return true;
+}
+
+const char *lavc_decoder_name(void)
+{
+    return "libavcodec";
+}
+
 int gpu_open(const struct gpu_params *params, struct gpu **out)
 {
     if (params->device && strcmp(params->device, "none") == 0) {
@@ -105,6 +117,11 @@ int engine_create(uv_loop_t *loop, const struct engine_params *params, struct en
     e->loop = loop;
     e->gpu = params->gpu;
     *out = e;
+    return 0;
+}
+
+int engine_need_gpu(struct engine *e)
+{
     return 0;
 }
 

@@ -243,6 +243,39 @@ static void a_lost_device(void **state)
     assert_string_equal(world_step(&w), "w0 kill, c1 EOS 1 -12");
 }
 
+/* Of a stream of its own each time, as one that kills twice is set aside. */
+static void lose_device(uint32_t object_id)
+{
+    struct broker_stream *s = world_stream(world_client(&w), object_id, WORLD_FILE);
+    world_step(&w);
+    world_info(s);
+    world_eos(s, PELTON_ERR_GPU_LOST);
+    world_eos(s, PELTON_ERR_GPU_LOST); /* the worker is lost once */
+    world_step(&w);
+    world_eos(s, 0);
+    world_step(&w);
+}
+
+static void a_device_that_is_lost_often(void **state)
+{
+    w.settings.engine.libavcodec = true;
+    w.settings.limits.restarts = 3;
+    lose_device(1);
+    lose_device(2);
+    assert_null(w.b.workers[0].device);
+    lose_device(3);
+    assert_string_equal(w.b.workers[0].device, "libavcodec");
+}
+
+static void a_named_device_is_not_replaced(void **state)
+{
+    w.settings.engine.libavcodec = true;
+    w.settings.engine.device = "gpu";
+    for (uint32_t i = 1; i <= 3; i++)
+        lose_device(i);
+    assert_null(w.b.workers[0].device);
+}
+
 static void questions_outlive_nothing(void **state)
 {
     struct client *c = world_client(&w);
@@ -274,6 +307,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(no_process_can_be_started, setup, teardown),
         cmocka_unit_test_setup_teardown(probes, setup, teardown),
         cmocka_unit_test_setup_teardown(a_lost_device, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_device_that_is_lost_often, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_named_device_is_not_replaced, setup, teardown),
         cmocka_unit_test_setup_teardown(questions_outlive_nothing, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

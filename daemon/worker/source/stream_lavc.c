@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Who decodes a stream where no GPU is: libavcodec, or the software device.
+ *
+ * The device takes streams that libavcodec cannot decode, and wishes that only the device meets. It
+ * is opened for the first of them. A stream may change over at its first picture, or at any IDR
+ * picture. It never changes back.
+ */
+#include "daemon/worker/source/stream_internal.h"
+
+#include "codec/h264_stream.h"
+
+#include <stdio.h>
+
+/* NULL: none. */
+static const char *wish_refused(const struct session *s)
+{
+    if (s->params.views == PELTON_VIEWS_BOTH)
+        return "the second view is wanted";
+    if (s->params.n_blur)
+        return "rectangles are to be blurred";
+    return s->params.bench.transport != PELTON_SHM ? "frames are to stay on the device" : NULL;
+}
+
+/* False: there is none, and the session has failed. */
+static bool device_takes_over(struct stream *st, const char *why)
+{
+    struct session *s = st->session;
+    struct engine *e = st->engine;
+    char line[256];
+    snprintf(line, sizeof(line), "%.100s: %.60s: the software device decodes it, not libavcodec",
+             s->name, why);
+    engine_log(e, 1, line);
+    if (engine_need_gpu(e)) {
+        snprintf(line, sizeof(line),
+                 "%.100s: %.60s: libavcodec cannot do that, and there is no Vulkan device", s->name,
+                 why);
+        engine_lock(e);
+        session_fail(s, PELTON_ERR_NO_DEVICE, line,
+                     "install mesa-vulkan-drivers, which has a software device");
+        engine_unlock(e);
+        st->failed = st->nobody_decodes = true;
+        return false;
+    }
+    engine_lock(e);
+    s->lavc = false;
+    s->sub.by.gpu = e->gpu;
+    if (s->sub.pools)
+        s->sub.pools->fits[0] = s->sub.pools->fits[1] = 0; /* the device cannot write into it */
+    wake_device(&e->schedule);
+    engine_unlock(e);
+    return true;
+}
+
+void stream_lavc_open(struct stream *st)
+{
+    struct session *s = st->session;
+    if (!s->lavc || s->probe_only)
+        return;
+    const char *why = wish_refused(s);
+    if (!why && lavc_stream_create(s, st->source.stream->codecpar, &st->lavc))
+        why = "libavcodec's decoder cannot be set up";
+    if (why)
+        device_takes_over(st, why);
+}
+
+void stream_lavc_feed(struct stream *st)
+{
+    if (!st->session->lavc || !st->lavc)
+        return;
+    lavc_send(st->lavc, st->packet, st->tag);
+    lavc_deliver(st->lavc);
+}
+
+bool stream_lavc_leave(struct stream *st, struct h264_picture *pic, const char *why)
+{
+    lavc_flush(st->lavc);
+    lavc_finish(st->lavc, false);
+    h264_picture_unref(pic->damage.previous); /* the device has no samples of it */
+    pic->damage.previous = NULL;
+    return device_takes_over(st, why);
+}
+
+void stream_lavc_close(struct stream *st)
+{
+    struct session *s = st->session;
+    if (st->lavc && s->lavc)
+        lavc_finish(st->lavc, true);
+    h264_stream_free(st->codec); /* its pictures go before those who answer for them */
+    st->codec = NULL;
+    lavc_stream_free(st->lavc);
+    st->lavc = NULL;
+}
