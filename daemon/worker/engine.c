@@ -277,10 +277,8 @@ uint32_t engine_entropy_pictures(struct engine *e)
 void engine_leave(struct engine *e)
 {
     engine_lock(e);
-    e->threads.stopping = e->threads.leaving = true;
-    wake_gpu_coder(&e->schedule);
-    engine_unlock(e);
     entropy_gpu_leave(e);
+    engine_unlock(e);
 }
 
 void engine_close(struct engine *e, void (*closed)(void *ctx), void *ctx)

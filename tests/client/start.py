@@ -8,7 +8,7 @@ nobody asks for a stream.
 
 Exit codes: 0, 1.
 """
-import argparse, os, pathlib, re, subprocess, sys, tempfile
+import argparse, os, pathlib, re, signal, subprocess, sys, tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t
@@ -37,6 +37,21 @@ def decode(args):
     if run.returncode:
         sys.exit("decode failed: " + run.stderr)
     return sorted((float(ms), role, text) for ms, role, text in LINE.findall(run.stderr))
+
+
+def leaves(args):
+    """Whether the worker leaves at once, in the midst of a long decode with the GPU's entropy
+    decoding: else its broker kills it."""
+    run = subprocess.Popen([args.bin + "/pelton", "decode", "--device", args.device, "-i", CLIP,
+                            "-loglevel", "debug", "-c", "entropy=gpu", "-f", "null", "-"],
+                           stderr=subprocess.PIPE, text=True)
+    for line in run.stderr:
+        if "first access unit is read" in line:
+            break
+    run.send_signal(signal.SIGINT)
+    text = run.stderr.read()
+    run.wait(t.LIMIT_S)
+    return any(text == "leaves" for _, _, text in LINE.findall(text))
 
 
 def warms_up(args):
@@ -76,6 +91,8 @@ def main():
     first = place(lines, "worker [0-9]+ pipelines are there")
     if first >= 0 and int(lines[first][2].split()[0]) > 14:
         bad.append("an I picture waits for " + lines[first][2])
+    if "worker leaves" in [" ".join(line[1:]) for line in lines] and not leaves(args):
+        bad.append("the worker does not leave in the midst of a decode")
     if not warms_up(args):
         bad.append("a daemon that nobody asks opens no device")
     print("\n".join(bad) or "%d lines" % len(lines))

@@ -53,7 +53,6 @@ struct engine_threads {
     uv_cond_t gpu_coder_work;
     bool gpu_coder_sleeps;
     bool stopping;
-    bool leaving; /* the process ends: nothing is freed */
 };
 
 /* Bandwidth of device memory, measured if stages are timed. */

@@ -30,6 +30,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 enum batch_phase { BATCH_FREE, BATCH_DECODING, BATCH_FETCHING };
 
@@ -464,6 +465,15 @@ static void entropy_gpu_rest(struct entropy_gpu *g)
         engine_wait(e, &t->gpu_coder_work, 0);
 }
 
+static double entropy_gpu_cpu_seconds(const struct entropy_gpu *g)
+{
+    struct timespec t = {0};
+    clockid_t clock;
+    if (pthread_getcpuclockid(g->thread, &clock) == 0)
+        clock_gettime(clock, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 static void entropy_gpu_log(const struct entropy_gpu *g)
 {
     double n = (double)g->sum.batches;
@@ -482,7 +492,7 @@ static void entropy_gpu_log(const struct entropy_gpu *g)
              (unsigned long long)g->sum.given_back, (unsigned long long)g->sum.late,
              1e3 * g->sum.seconds / n, 1e3 * g->sum.device / n, g->sum.largest / n,
              (unsigned long long)g->sum.stayed, (unsigned long long)(most >> 20),
-             thread_cpu_seconds());
+             entropy_gpu_cpu_seconds(g));
     engine_log(g->engine, 2, line);
 }
 
@@ -502,12 +512,9 @@ static void entropy_gpu_main(void *arg)
         if (!any)
             entropy_gpu_rest(g);
     }
-    bool leaving = e->threads.leaving;
     engine_unlock(e);
     entropy_gpu_log(g);
     motion_gpu_log(g->motion);
-    if (leaving)
-        return;
     gpu_entropy_end(g->next);
     gpu_entropy_free(g->gpu);
     motion_gpu_free(g->motion);
@@ -545,8 +552,10 @@ int entropy_gpu_start(struct engine *e)
 
 void entropy_gpu_leave(struct engine *e)
 {
-    if (e->entropy_gpu)
-        uv_thread_join(&e->entropy_gpu->thread);
+    if (!e->entropy_gpu)
+        return;
+    entropy_gpu_log(e->entropy_gpu);
+    motion_gpu_log(e->entropy_gpu->motion);
 }
 
 void entropy_gpu_stop(struct engine *e)

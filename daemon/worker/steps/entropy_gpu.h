@@ -12,7 +12,7 @@ int entropy_gpu_start(struct engine *e);
 /* Joins the thread, after threads.stopping is set, it was signalled and the device's thread has
  * ended. */
 void entropy_gpu_stop(struct engine *e);
-/* The same for threads.leaving: the thread's log is written, and nothing is freed. */
+/* The process is about to end: its sums are logged. With the lock. */
 void entropy_gpu_leave(struct engine *e);
 
 #endif

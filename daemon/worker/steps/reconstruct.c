@@ -147,10 +147,7 @@ void device_thread_main(void *engine)
         charge_sessions(e, end - cpu, 0);
         cpu = end;
     }
-    bool leaving = e->threads.leaving;
-    if (!leaving)
-        store_collect(e, true);
+    store_collect(e, true);
     engine_unlock(e);
-    if (!leaving)
-        gpu_pulse_free(e->pulse);
+    gpu_pulse_free(e->pulse);
 }
