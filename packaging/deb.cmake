@@ -9,7 +9,16 @@ string(REGEX REPLACE "^([0-9.]+)([a-z]+)$" "\\2\\1" OS_LABEL "${OS_LABEL}")
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME pelton)
-set(CPACK_PACKAGE_CONTACT "pelton developers <pelton@example.org>")
+# Debian's policy (3.3, 5.6.2) wants a maintainer's name and an address that takes mail, of packages
+# in Debian's archive. These are local packages. Who builds them for others answers for them, and
+# says so as with Debian's own tools, by DEBFULLNAME and DEBEMAIL, or by PELTON_MAINTAINER. The
+# project itself has no mailbox: its address ends in .invalid (RFC 2606), which nobody else can own.
+set(maintainer "pelton developers <developers@pelton.invalid>")
+if(DEFINED ENV{DEBFULLNAME} AND DEFINED ENV{DEBEMAIL})
+    set(maintainer "$ENV{DEBFULLNAME} <$ENV{DEBEMAIL}>")
+endif()
+set(PELTON_MAINTAINER "${maintainer}" CACHE STRING "maintainer of the .deb packages")
+set(CPACK_PACKAGE_CONTACT "${PELTON_MAINTAINER}")
 set(CPACK_PACKAGE_DIRECTORY ${CMAKE_BINARY_DIR}/packages)
 set(CPACK_COMPONENTS_ALL pelton peltond libpelton0 libpelton-dev)
 set(CPACK_COMPONENTS_GROUPING ONE_PER_GROUP)

@@ -7,6 +7,8 @@ and their installation into an empty folder by dpkg. Exit code 77: no cpack or n
 """
 import argparse, gzip, os, pathlib, re, shutil, subprocess, sys, tempfile
 
+import older
+
 FILES = {
     "pelton": ("usr/bin/pelton", "usr/share/man/man1/pelton.1.gz",
                "usr/share/bash-completion/completions/pelton",
@@ -52,6 +54,8 @@ def fields(debs):
         check(have["Package"] == name and all(have.get(f) for f in (
             "Version", "Architecture", "Maintainer", "Section", "Description", "Depends")),
             f"fields of {name}: {have.get('Version')} {have.get('Architecture')}")
+        check(re.fullmatch(r"[^<>@]+ <[^<>@ ]+@[^<>@ ]+>", have["Maintainer"]) is not None
+              and "example" not in have["Maintainer"], f"maintainer {have['Maintainer']}")
         if name != "libpelton-dev":
             check("libc6 (>= " in have["Depends"], f"{name} depends: {have['Depends']}")
     daemon = run("dpkg-deb", "-f", debs["peltond"], "Depends", "Recommends").stdout
@@ -140,18 +144,32 @@ def units(root, folder):
     check(out.returncode == 0 and not mine, f"systemd-analyze verify {mine}")
 
 
-def install(debs, root):
-    """By dpkg, with its scripts, into an empty folder; then removed again."""
-    if os.getuid() or not shutil.which("systemd-sysusers"):
-        print("skipped: only root installs, and systemd-sysusers is needed")
-        return
+def empty_system(root):
+    """dpkg for an empty folder, with its scripts."""
     for d in ("info", "updates", "triggers"):
         os.makedirs(f"{root}/var/lib/dpkg/{d}")
     open(f"{root}/var/lib/dpkg/status", "w").close()
-    dpkg = ("dpkg", "--root=" + root, "--force-script-chrootless", "--force-depends")
+    return ("dpkg", "--root=" + root, "--force-script-chrootless", "--force-depends")
+
+
+def reader(root):
+    return lambda path: open(f"{root}/{path}").read() if os.path.exists(f"{root}/{path}") else ""
+
+
+def may_install():
+    if os.getuid() or not shutil.which("systemd-sysusers"):
+        print("skipped: only root installs, and systemd-sysusers is needed")
+        return False
+    return True
+
+
+def install(debs, root):
+    """By dpkg into an empty folder; then removed again."""
+    if not may_install():
+        return
+    dpkg, read = empty_system(root), reader(root)
     out = run(*dpkg, "-i", *debs.values())
     check(out.returncode == 0, f"dpkg -i {out.stderr.splitlines()[-2:]}")
-    read = lambda path: open(f"{root}/{path}").read() if os.path.exists(f"{root}/{path}") else ""
     check(re.search(r"^pelton:x:\d+:\d+:.*:/usr/sbin/nologin$", read("etc/passwd"), re.M)
           is not None, "the user pelton")
     groups = dict(re.findall(r"^(\w+):x:\d+:(.*)$", read("etc/group"), re.M))
@@ -168,6 +186,38 @@ def install(debs, root):
     out = run(*dpkg, "-P", *debs)
     check(out.returncode == 0 and not os.path.exists(f"{root}/etc/pelton")
           and not os.path.lexists(wants), f"purge takes it away {out.stderr.splitlines()[-2:]}")
+
+
+def upgrade(debs, folder):
+    """From an older version, whose configuration the administrator has changed, or has not."""
+    if not may_install():
+        return
+    old = [older.repack(deb, folder) for deb in debs.values()]
+    for edited in (False, True):
+        root = f"{folder}/root-{edited}"
+        dpkg, read = empty_system(root), reader(root)
+        out = run(*dpkg, "-i", *old)
+        check(out.returncode == 0 and older.MARK in read(older.SERVICE)
+              and older.MARK in read(older.CONFIGURATION),
+              f"the older version {out.stderr.splitlines()[-2:]}")
+        wants = f"{root}/etc/systemd/system/sockets.target.wants/peltond.socket"
+        if edited:
+            with open(root + older.CONFIGURATION, "a") as f:
+                f.write("# the administrator's\n")
+            os.unlink(wants) # systemctl disable
+        out = run(*dpkg, "--force-confold", "-i", *debs.values())
+        said = run(*dpkg, "-s", "peltond").stdout
+        check(out.returncode == 0 and f"Version: {older.version_of(debs['peltond'])}" in said,
+              f"dpkg -i of the present version over it {out.stderr.splitlines()[-2:]}")
+        unit, text = read(older.SERVICE), read(older.CONFIGURATION)
+        check("ExecStart=" in unit and older.MARK not in unit, "the unit is the present one")
+        fresh = read(older.CONFIGURATION + ".dpkg-dist")
+        check((text.endswith(older.MARK + "# the administrator's\n")
+               and "sources:" in fresh and older.MARK not in fresh) if edited
+              else "sources:" in text and older.MARK not in text and not fresh,
+              "the changed configuration is kept" if edited else "the configuration is updated")
+        check(os.path.islink(wants) != edited,
+              "peltond.socket stays disabled" if edited else "peltond.socket stays enabled")
 
 
 def lint(debs):
@@ -194,6 +244,7 @@ def main():
         completions(folder + "/files")
         units(folder + "/files", folder)
         install(debs, folder + "/root")
+        upgrade(debs, folder + "/upgrade")
         lint(debs)
     return 1 if FAILURES else 0
 

@@ -78,6 +78,15 @@ class Booted(Machine):
         said = self.run("systemctl", "is-active", "peltond.socket").stdout.strip()
         check(said == "active", f"peltond.socket: {said}")
 
+    def after_upgrade(self, check):
+        """The installation has restarted the service."""
+        units = ("peltond.service", "peltond.socket")
+        said = self.run("systemctl", "is-active", *units).stdout.split()
+        check(said == ["active", "active"], f"upgrade: service and socket: {said}")
+        pid = self.run("systemctl", "show", "--value", "-p", "MainPID", "peltond").stdout.strip()
+        said = self.run("readlink", f"/proc/{pid}/exe").stdout.strip()
+        check(said == "/usr/bin/peltond", f"upgrade: the program that runs: {said}")
+
     def close(self):
         if self.leader:
             self.run("systemctl", "poweroff")
@@ -166,6 +175,11 @@ class Plain(Machine):
             self.service.terminate()
             self.service.wait(30)
         self.service = None
+
+    def after_upgrade(self, check):
+        """Nothing restarts the service here."""
+        self.stop_service()
+        check(self.launch(), "upgrade: the service starts")
 
     def restart(self, check):
         """Ends the service, and starts it with the socket that peltond.socket describes."""
