@@ -126,11 +126,12 @@ PELTON_API void pelton_close(struct pelton *conn);
 
 struct pelton_device {
     char name[256], uuid[40], driver[256];
-    bool software;
-    /* There is no GPU, and name is that of libavcodec. It decodes all streams that it can. */
-    bool libavcodec, reserved[2];
+    bool software, reserved[3];
     uint32_t devices;          /* devices that share the daemon's streams, this one included */
     uint32_t entropy_pictures; /* pictures in one batch of entropy decoding; 0: the CPU does it */
+    /* There is no GPU, and name is that of libavcodec. It decodes all streams that it can. */
+    bool libavcodec;
+    uint8_t reserved_end[3];
 };
 /* The device in use. Opens one where none is open yet, which may take up to 60 s. Error:
  * PELTON_ERR_NO_DEVICE. */
@@ -514,10 +515,12 @@ struct pelton_stream_status {
 struct pelton_status {
     char server[64];
     char device[256]; /* name of the device in use, or of libavcodec; empty: none is open */
-    bool software, libavcodec, reserved[2];
+    bool software, reserved[3];
     uint32_t devices; /* that share the streams; 0: none is open */
     uint32_t n_streams, most_streams, n_clients, most_clients;
     uint64_t up_ms;
+    bool libavcodec; /* as in pelton_device */
+    uint8_t reserved_end[7];
 };
 /* The state of the daemon and of its streams. Streams of other users are shown only to root and to
  * the daemon's own user. *streams holds *count entries, at most 128; the caller frees it by free().

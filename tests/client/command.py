@@ -404,7 +404,7 @@ def others(d, clip):
         check("completion " + shell, "_pelton" in script and "completion words" in script)
     fails("completion without a shell", pelton("completion"), 2, "no shell is named")
     words = pelton("completion", "words", "decode", "--device", "g").stdout.decode().split()
-    check("values of an option", words == ["auto", "gpu", "cpu", "all"], str(words))
+    check("values of an option", words == ["auto", "gpu", "cpu", "libavcodec", "all"], str(words))
     words = pelton("completion", "words", "decode", "--on").stdout.decode()
     check("options of a command", "\n--on-error\t" in words and "--streams" not in words, words)
     words = pelton("completion", "words", "decode", "-i", "").stdout
