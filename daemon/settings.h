@@ -48,15 +48,16 @@ struct settings_text {
 struct settings_engine {
     const char *device;
     uint64_t threads, lookahead;
-    uint64_t entropy;        /* enum engine_entropy */
-    uint64_t entropy_memory; /* MiB */
+    uint64_t entropy;                            /* enum engine_entropy */
+    uint64_t entropy_memory;                     /* MiB */
+    uint64_t memory, memory_device, memory_host; /* MiB: both, or each */
     bool gpu_motion, libavcodec, tune, live_clocks, warm_up, validation, timestamps, gpu_debug;
 };
 
 /* Keys that begin with "debug.": only tests and measurements use them. */
 struct settings_debug {
     const char *tune_force;
-    uint64_t batch, wavefront, arena, queues, shuffle_seed;
+    uint64_t batch, wavefront, arena, queues, shuffle_seed, idle_ms;
 };
 
 struct settings_limits {

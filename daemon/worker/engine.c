@@ -10,6 +10,7 @@
 #include "daemon/worker/engine/engine.h"
 
 #include "daemon/worker/camera/v4l2_stream.h"
+#include "daemon/worker/memory/machine.h"
 #include "daemon/worker/schedule/knobs.h"
 #include "daemon/worker/engine/session_internal.h"
 #include "daemon/worker/steps/coders.h"
@@ -20,7 +21,6 @@
 
 #include <libavformat/avformat.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 void engine_notify(struct engine *e)
 {
@@ -113,13 +113,19 @@ static int start_threads(struct engine *e)
     return entropy_gpu_start(e);
 }
 
-/* Of the machine's memory. */
-static uint64_t window_budget(void)
+/* Of host memory that this worker may hold. */
+static uint64_t host_budget(const struct engine *e)
 {
-    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-    uint64_t bytes =
-        pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size / MEMORY_WINDOW_PART : 0;
-    return bytes > MEMORY_WINDOW_BUDGET ? MEMORY_WINDOW_BUDGET : bytes;
+    uint64_t bytes = machine_free_memory("") / MEMORY_HOST_PART;
+    if (e->params.memory_host)
+        return e->params.memory_host;
+    return bytes > MEMORY_HOST_BUDGET ? MEMORY_HOST_BUDGET : bytes;
+}
+
+static uint64_t device_memory(const struct engine *e)
+{
+    return e->params.memory_device ? MEMORY_DEVICE_PART * e->params.memory_device
+                                   : gpu_memory_free(e->gpu);
 }
 
 static int open_device(struct engine *e)
@@ -139,17 +145,21 @@ static int open_device(struct engine *e)
 
 static void set_schedule(struct engine *e)
 {
-    unsigned cpus = (unsigned)uv_available_parallelism();
+    unsigned cpus = machine_cpus("", (unsigned)uv_available_parallelism());
+    uint64_t host = host_budget(e), window = host / MEMORY_WINDOW_PART, device = device_memory(e);
+    window = window > MEMORY_WINDOW_BUDGET ? MEMORY_WINDOW_BUDGET : window;
+    gpu_memory_limit(e->gpu, device / MEMORY_DEVICE_PART);
     e->schedule.setting =
         (struct schedule_setting){.entropy = e->params.entropy,
                                   .coders = e->params.threads ? e->params.threads : cpus,
                                   .lookahead = e->params.lookahead,
                                   .batch = e->params.batch,
                                   .shuffle_seed = e->params.shuffle_seed,
-                                  .window_budget = e->software ? 0 : window_budget(),
+                                  .window_budget = e->software ? 0 : window,
+                                  .pool_budget = host / MEMORY_POOL_PART,
                                   .software = e->software,
                                   .discrete = e->device->kind == GPU_KIND_DISCRETE,
-                                  .device_memory = e->device->memory_bytes,
+                                  .device_memory = device,
                                   .image_layers = e->device->image_layers};
     e->gpu = e->params.gpu;
 }
@@ -167,7 +177,7 @@ static void set_schedule_without_device(struct engine *e)
 static void set_memory(struct engine *e)
 {
     uint64_t budget = e->schedule.setting.window_budget;
-    if (budget > e->memory.limit)
+    if (budget > e->memory.limit || (budget && e->params.memory_host))
         e->memory.limit = budget;
     if (e->params.arena == 2 || (e->params.arena == 0 && !e->software)) {
         e->memory.gpu = e->gpu;

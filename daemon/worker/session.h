@@ -42,6 +42,9 @@ struct engine_params {
     enum engine_entropy entropy;
     /* bytes of the device's for what it has entropy-decoded; 0: by its memory */
     uint64_t entropy_memory;
+    /* bytes that the worker may hold of the device and of the host; 0: by what is free */
+    uint64_t memory_device, memory_host;
+    int64_t idle_ns; /* without work, before memory is given back; 0: MEMORY_IDLE_NS */
     bool gpu_motion; /* the GPU derives motion, if it entropy-decodes; else the coders do it all */
     /* not 0: entropy-decode the slices of the look-ahead window in a random order (tests the cut)
      */

@@ -136,6 +136,11 @@ static int device_choose(struct worker_proto *w)
     return w->lavc ? 0 : device_open(w, device);
 }
 
+static uint64_t memory_of(const struct settings *o, uint64_t mib)
+{
+    return (mib ? mib : o->engine.memory) << 20;
+}
+
 static int engine_open(struct worker_proto *w)
 {
     const struct settings *o = w->settings;
@@ -150,6 +155,9 @@ static int engine_open(struct worker_proto *w)
         .wavefront = (uint8_t)o->debug.wavefront,
         .entropy = (enum engine_entropy)o->engine.entropy,
         .entropy_memory = o->engine.entropy_memory << 20,
+        .memory_device = memory_of(o, o->engine.memory_device),
+        .memory_host = memory_of(o, o->engine.memory_host),
+        .idle_ns = (int64_t)o->debug.idle_ms * 1000000,
         .gpu_motion = o->engine.gpu_motion,
         .live_clocks = o->engine.live_clocks,
         .tune = o->engine.tune,

@@ -123,6 +123,13 @@ unsigned gpu_validation_messages(const struct gpu *g);
 
 /* Who holds how much memory of this device, and host memory for it. Thread: any. */
 void gpu_memory_held(const struct gpu *g, struct gpu_held *out);
+/* Bytes of the device's memory that no process uses: by VK_EXT_memory_budget, else all of it.
+ * Thread: any. */
+uint64_t gpu_memory_free(const struct gpu *g);
+/* The user's own bound for what it holds of the device, and whether so many bytes more are within
+ * it. Nothing is refused here: who can do with less asks first. 0: no bound. Thread: any. */
+void gpu_memory_limit(struct gpu *g, uint64_t bytes);
+bool gpu_memory_fits(const struct gpu *g, uint64_t bytes);
 
 /* Bytes read and written per second by a shader that copies device memory larger than its caches
  * (software: 16 MiB). Waits: a millisecond of the main queue, on a software device a fraction of a

@@ -13,3 +13,16 @@ void gpu_memory_held(const struct gpu *g, struct gpu_held *out)
         out->host[i] = atomic_load(&g->books.host[i]);
     }
 }
+
+void gpu_memory_limit(struct gpu *g, uint64_t bytes)
+{
+    atomic_store(&g->books.limit, bytes);
+}
+
+bool gpu_memory_fits(const struct gpu *g, uint64_t bytes)
+{
+    uint64_t limit = atomic_load(&g->books.limit), held = 0;
+    for (int i = 0; i < GPU_USES; i++)
+        held += atomic_load(&g->books.device[i]);
+    return !limit || (held <= limit && bytes <= limit - held);
+}

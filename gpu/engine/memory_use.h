@@ -19,6 +19,7 @@ struct gpu_holding {
 
 struct gpu_books {
     atomic_uint_fast64_t device[GPU_USES], host[GPU_USES];
+    atomic_uint_fast64_t limit; /* of the device's; 0: none */
 };
 
 static inline void gpu_hold(struct gpu_books *books, const struct gpu_holding *h)

@@ -262,6 +262,27 @@ error:
     return err;
 }
 
+uint64_t gpu_memory_free(const struct gpu *g)
+{
+    VkPhysicalDeviceMemoryBudgetPropertiesEXT budget = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT};
+    VkPhysicalDeviceMemoryProperties2 memory = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2, .pNext = &budget};
+    uint64_t most = 0;
+    if (!has_extension(g->physical, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME))
+        return g->info.memory_bytes;
+    vkGetPhysicalDeviceMemoryProperties2(g->physical, &memory);
+    for (uint32_t i = 0; i < memory.memoryProperties.memoryHeapCount; i++) {
+        uint64_t left = budget.heapBudget[i] > budget.heapUsage[i]
+                            ? budget.heapBudget[i] - budget.heapUsage[i]
+                            : 0;
+        bool device =
+            memory.memoryProperties.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT;
+        most = device && left > most ? left : most;
+    }
+    return most < g->info.memory_bytes ? most : g->info.memory_bytes;
+}
+
 int gpu_list(struct gpu_device_info **out, size_t *count)
 {
     struct gpu g = {0};

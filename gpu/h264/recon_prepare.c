@@ -148,23 +148,24 @@ static bool want_deliveries(struct recon *r, struct wants *wants, const struct r
 
 /* Records by way of staging, or, where they lie in an arena, by the device alone. from NULL: of
  * view, without gaps. */
-static void records_plan(struct recon *r, struct recon_flight *f, struct recon_piece piece)
+static void records_plan(struct recon *r, struct recon_flight *f, const struct recon_piece *piece)
 {
     struct gpu_place place;
-    if (!piece.bytes)
+    if (!piece->bytes)
         return;
-    if (piece.from && gpu_arena_find(r->g, piece.from, piece.bytes, &place) &&
-        (place.device || piece.bytes >= DIRECT_BYTES)) {
+    if (piece->from && gpu_arena_find(r->g, piece->from, piece->bytes, &place) &&
+        (place.device || piece->bytes >= DIRECT_BYTES)) {
         f->copies[f->copy_count++] =
-            (struct recon_copy){place.buffer, {place.offset, piece.to, piece.bytes}};
-        f->upload_bytes += place.device ? 0 : piece.bytes;
+            (struct recon_copy){place.buffer, {place.offset, piece->to, piece->bytes}};
+        f->upload_bytes += place.device ? 0 : piece->bytes;
         if (place.device && !f->writer_count)
             f->writer_count = gpu_arena_writers(r->g, f->writers);
         return;
     }
-    piece.staged = r->g->unified ? piece.to : f->staged[piece.section];
-    f->staged[piece.section] += piece.bytes;
-    f->pieces[f->piece_count++] = piece;
+    struct recon_piece *staged = &f->pieces[f->piece_count++];
+    *staged = *piece;
+    staged->staged = r->g->unified ? piece->to : f->staged[piece->section];
+    f->staged[piece->section] += piece->bytes;
 }
 
 /* The large records of a picture, whose macroblocks and coefficient blocks begin there. Motion is 4
@@ -173,34 +174,45 @@ static void records_plan(struct recon *r, struct recon_flight *f, struct recon_p
 static void picture_plan(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk,
                          const struct rec_view *view, uint64_t mbs, uint64_t coeff_blocks)
 {
+    const struct recon_section *sections = chunk->sections;
     uint64_t blocks = recon_packed_blocks(r, view), count = view->head.mb_count;
     bool compact = blocks != view->coeff_block_count;
-    struct recon_piece piece = {.section = BIND_MBS,
-                                .to =
-                                    chunk->sections[BIND_MBS].offset + mbs * sizeof(struct rec_mb),
-                                .bytes = count * sizeof(struct rec_mb),
-                                .from = compact ? NULL : view->mbs,
-                                .view = view};
-    records_plan(r, f, piece);
-    piece.section = BIND_COEFFS;
-    piece.to = chunk->sections[BIND_COEFFS].offset + coeff_blocks * r->coeff_block_bytes;
-    piece.bytes = blocks * r->coeff_block_bytes;
-    piece.from = compact ? NULL : view->coeffs;
-    records_plan(r, f, piece);
-    if (!view->head.has_inter || !view->motion)
-        return;
-    piece.section = BIND_MOTION;
-    piece.to = chunk->sections[BIND_MOTION].offset + mbs * sizeof(struct rec_motion);
-    piece.bytes = count * sizeof(struct rec_motion);
-    piece.from = view->motion;
-    records_plan(r, f, piece);
+    const struct recon_piece pieces[3] = {
+        {.section = BIND_MBS,
+         .to = sections[BIND_MBS].offset + mbs * sizeof(struct rec_mb),
+         .bytes = count * sizeof(struct rec_mb),
+         .from = compact ? NULL : view->mbs,
+         .view = view},
+        {.section = BIND_COEFFS,
+         .to = sections[BIND_COEFFS].offset + coeff_blocks * r->coeff_block_bytes,
+         .bytes = blocks * r->coeff_block_bytes,
+         .from = compact ? NULL : view->coeffs,
+         .view = view},
+        {.section = BIND_MOTION,
+         .to = sections[BIND_MOTION].offset + mbs * sizeof(struct rec_motion),
+         .bytes = count * sizeof(struct rec_motion),
+         .from = view->motion}};
+    for (int i = 0; i < 2 + (view->head.has_inter && view->motion); i++)
+        records_plan(r, f, &pieces[i]);
 }
 
-/* Staging holds what passes through it, section after section. Returns its bytes. */
-static uint64_t staging_close(struct recon *r, struct recon_flight *f,
-                              const struct recon_chunk *chunk)
+/* What is fetched from arenas, and what passes through staging. Staging holds that section after
+ * section, or, where it is the upload itself, in place. Returns the bytes of staging. */
+static uint64_t flight_plan(struct recon *r, struct recon_flight *f,
+                            const struct recon_chunk *chunk)
 {
-    uint64_t at = 0, base[BIND_DELIVER + 1];
+    uint64_t mbs = 0, coeff_blocks = 0, at = 0, base[BIND_DELIVER + 1];
+    f->copy_count = f->piece_count = f->writer_count = 0;
+    f->upload_bytes = 0;
+    memset(f->staged, 0, sizeof(f->staged));
+    for (uint32_t i = 0; i < chunk->picture_count; i++) {
+        const struct rec_view *view = chunk->pictures[i].view;
+        if (!view)
+            continue;
+        picture_plan(r, f, chunk, view, mbs, coeff_blocks);
+        mbs += view->head.mb_count;
+        coeff_blocks += recon_packed_blocks(r, view);
+    }
     if (r->g->unified)
         return chunk->bytes;
     for (uint32_t i = 0; i <= BIND_DELIVER; i++) {
@@ -214,52 +226,29 @@ static uint64_t staging_close(struct recon *r, struct recon_flight *f,
     return at;
 }
 
-/* What is fetched from arenas, and what passes through staging. Returns the bytes of that. */
-static uint64_t flight_plan(struct recon *r, struct recon_flight *f,
-                            const struct recon_chunk *chunk)
-{
-    uint64_t mbs = 0, coeff_blocks = 0;
-    f->copy_count = f->piece_count = f->writer_count = 0;
-    f->upload_bytes = 0;
-    memset(f->staged, 0, sizeof(f->staged));
-    for (uint32_t i = 0; i < chunk->picture_count; i++) {
-        const struct rec_view *view = chunk->pictures[i].view;
-        if (!view)
-            continue;
-        picture_plan(r, f, chunk, view, mbs, coeff_blocks);
-        mbs += view->head.mb_count;
-        coeff_blocks += recon_packed_blocks(r, view);
-    }
-    return staging_close(r, f, chunk);
-}
-
-/* Twice as large as before at least, so that it seldom grows. */
-static uint64_t grown_size(const struct recon *r, uint64_t before, uint64_t bytes)
-{
-    uint64_t twice = before ? 2 * before : FLIGHT_BYTES;
-    twice = twice > r->upload_capacity ? r->upload_capacity : twice;
-    return before >= bytes ? before : bytes > twice ? bytes : twice;
-}
-
-/* The flight must be idle. */
+/* The flight must be idle. A buffer becomes twice as large at least, so that it seldom grows. */
 static int flight_grow(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk)
 {
     struct gpu *g = r->g;
     const VkBufferUsageFlags shader = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT,
                              from = VK_BUFFER_USAGE_TRANSFER_SRC_BIT,
                              to = VK_BUFFER_USAGE_TRANSFER_DST_BIT;
-    uint64_t staging = grown_size(r, f->staging.size, flight_plan(r, f, chunk)),
-             upload = g->unified ? 0 : grown_size(r, f->upload.size, chunk->bytes);
+    uint64_t staged = flight_plan(r, f, chunk), uploaded = g->unified ? 0 : chunk->bytes;
+    uint64_t sizes[2] = {f->staging.size ? 2 * f->staging.size : FLIGHT_BYTES,
+                         f->upload.size ? 2 * f->upload.size : FLIGHT_BYTES};
+    for (int i = 0; i < 2; i++)
+        sizes[i] = sizes[i] > r->upload_capacity ? r->upload_capacity : sizes[i];
     int err = GPU_OK;
-    if (f->staging.size < staging) {
+    if (f->staging.size < staged) {
         gpu_buffer_free(g, &f->staging);
-        TRY(gpu_buffer_create_for(g, GPU_USE_BATCHES, staging, g->unified ? shader | to : from,
+        TRY(gpu_buffer_create_for(g, GPU_USE_BATCHES, staged > sizes[0] ? staged : sizes[0],
+                                  g->unified ? shader | to : from,
                                   g->unified ? GPU_MEMORY_SHARED : GPU_MEMORY_UPLOAD, &f->staging));
     }
-    if (f->upload.size < upload) {
+    if (f->upload.size < uploaded) {
         gpu_buffer_free(g, &f->upload);
-        TRY(gpu_buffer_create_for(g, GPU_USE_BATCHES, upload, shader | to, GPU_MEMORY_DEVICE,
-                                  &f->upload));
+        TRY(gpu_buffer_create_for(g, GPU_USE_BATCHES, uploaded > sizes[1] ? uploaded : sizes[1],
+                                  shader | to, GPU_MEMORY_DEVICE, &f->upload));
     }
 error:
     return err;

@@ -130,7 +130,7 @@ static bool resident_add_piece(struct resident *r)
 {
     struct piece p = {.size = r->piece_bytes};
     void *base = NULL;
-    if (r->full)
+    if (r->full || !gpu_memory_fits(r->gpu, p.size))
         return false;
     bool made =
         reserve_gaps(&p) && gpu_arena_create_device(r->gpu, p.size, &p.arena, &base) == GPU_OK;
@@ -169,7 +169,8 @@ static void *resident_get(void *ctx, size_t size)
 bool resident_short(struct resident *r, uint64_t bytes)
 {
     uv_mutex_lock(&r->lock);
-    bool is_short = !r->full && r->held - r->used < bytes;
+    bool is_short =
+        !r->full && r->held - r->used < bytes && gpu_memory_fits(r->gpu, r->piece_bytes);
     uv_mutex_unlock(&r->lock);
     return is_short;
 }

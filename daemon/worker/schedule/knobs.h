@@ -177,8 +177,18 @@
 #define MEMORY_CACHE             (1ull << 30)   /* bytes of free arrays kept | by design */
 /* bytes for windows, at most | measured, 64 streams */
 #define MEMORY_WINDOW_BUDGET     (8ull << 30)
-/* 1/n of the machine's memory for them | by design */
-#define MEMORY_WINDOW_PART       16
+/* bytes that a worker may hold, unless told | by design: twice that for windows */
+#define MEMORY_HOST_BUDGET       (16ull << 30)
+#define MEMORY_HOST_PART         8              /* 1/n of free host memory for it | by design */
+/* 1/n of free device memory for it | by design: two daemons on one device */
+#define MEMORY_DEVICE_PART       2
+/* 1/n of the host's budget for windows | by design */
+#define MEMORY_WINDOW_PART       2
+#define MEMORY_POOL_PART         4              /* 1/n of the host's budget for pools | by design */
+/* ns without work before memory is given back | by design: within 10 s */
+#define MEMORY_IDLE_NS           9000000000ll
+/* 1/n of that between two looks | by design */
+#define MEMORY_IDLE_LOOKS        9
 #define MEMORY_SLAB              (64u << 20)    /* bytes of a pinned slab | measured */
 #define MEMORY_SLAB_SOFTWARE     (4u << 20)     /* the same on software devices | by design */
 

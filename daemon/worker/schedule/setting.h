@@ -26,10 +26,12 @@ struct schedule_setting {
     uint32_t batch;         /* most pictures of a batch; 0: by the device */
     uint64_t shuffle_seed;  /* not 0: slices of the window in random order */
     uint64_t window_budget; /* bytes of host memory for all windows */
+    uint64_t pool_budget;   /* bytes of host memory for all pools; 0: no bound */
     bool software;          /* the device is the CPU */
     bool discrete;          /* the device has memory of its own */
-    uint64_t device_memory; /* bytes */
-    uint32_t image_layers;  /* most layers of an image array of the device */
+    /* bytes that are free; parts of it add up to half, which is the budget */
+    uint64_t device_memory;
+    uint32_t image_layers; /* most layers of an image array of the device */
 };
 
 #endif

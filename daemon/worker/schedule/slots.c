@@ -50,6 +50,11 @@ static uint64_t frame_bytes(const struct slots_key *key, uint32_t samples)
     return (uint64_t)key->mb_width * key->mb_height * samples * sample_bytes(key) + 1;
 }
 
+uint64_t slots_bytes(const struct slots_key *key, uint32_t count)
+{
+    return frame_bytes(key, samples_per_mb[key->chroma_format_idc & 3]) * count;
+}
+
 /* Room for more windows, and for more pictures ahead, on a device with memory to spare. */
 uint32_t slots_for(const struct schedule *s, const struct slots_wish *wish)
 {
@@ -61,7 +66,9 @@ uint32_t slots_for(const struct schedule *s, const struct slots_wish *wish)
     uint64_t all = frame_bytes(&wish->key, samples_per_mb[wish->key.chroma_format_idc & 3]);
     uint64_t want = set->lookahead ? (uint64_t)SLOTS_SHARES * (base + extra) : SLOTS_MOST;
     uint64_t fit = set->device_memory / SLOTS_MEMORY_PART / all;
-    uint64_t least = base + (extra < SLOTS_EXTRA ? extra : SLOTS_EXTRA);
+    uint64_t least = base + (extra < SLOTS_EXTRA ? extra : SLOTS_EXTRA), tight = 2 * fit;
+    if (least > tight)
+        least = tight > base ? tight : base + 1;
     fit = fit > SLOTS_IMAGE_BYTES / luma ? SLOTS_IMAGE_BYTES / luma : fit;
     fit = fit > set->image_layers ? set->image_layers : fit;
     want = want > SLOTS_MOST ? SLOTS_MOST : want;

@@ -68,6 +68,7 @@ enum slots_found slots_find(struct window *w, const struct slots_wish *wish, int
                             struct slots **out);
 void slots_attach(struct window *w, struct slots *st, const struct slots_wish *wish);
 void slots_detach(struct window *w);
+uint64_t slots_bytes(const struct slots_key *key, uint32_t count); /* about; of frames alone */
 /* How many slots a store may have, */
 uint32_t slots_for(const struct schedule *s, const struct slots_wish *wish);
 /* how many of them a new one gets for the window, */

@@ -141,21 +141,31 @@ static bool session_ensure_store(struct engine *e, struct session *s)
     return true;
 }
 
+/* The stream's share of the host memory for pools. */
+static uint32_t pool_fit(const struct engine *e, uint64_t slot_size)
+{
+    uint64_t budget = e->schedule.setting.pool_budget,
+             fit = budget / e->session_count / (slot_size ? slot_size : 1);
+    return !budget || fit > POOL_DEPTH_STRETCH ? POOL_DEPTH_STRETCH : (uint32_t)fit;
+}
+
 /* Many streams deliver few frames at a time each; and what a pool holds is pinned memory. */
 static uint32_t pool_depth(const struct engine *e, const struct session *s, uint64_t slot_size)
 {
+    uint32_t most = POOL_DEPTH_MOST, fit = pool_fit(e, slot_size);
     uint32_t depth = e->software          ? POOL_DEPTH_SOFTWARE
                      : s->params.realtime ? POOL_DEPTH_LIVE
                                           : POOLS_SLOTS / e->session_count;
     if (s->params.depth)
         return s->params.depth > 1024 ? 1024 : s->params.depth;
-    if (s->stretch.count > 1 && !e->software && POOL_STRETCH_BYTES / slot_size > depth)
-        return POOL_STRETCH_BYTES / slot_size > POOL_DEPTH_STRETCH
-                   ? POOL_DEPTH_STRETCH
-                   : (uint32_t)(POOL_STRETCH_BYTES / slot_size);
-    return depth < POOL_DEPTH_LEAST  ? POOL_DEPTH_LEAST
-           : depth > POOL_DEPTH_MOST ? POOL_DEPTH_MOST
-                                     : depth;
+    if (s->stretch.count > 1 && !e->software && POOL_STRETCH_BYTES / slot_size > depth) {
+        most = POOL_DEPTH_STRETCH;
+        depth = POOL_STRETCH_BYTES / slot_size > most ? most
+                                                      : (uint32_t)(POOL_STRETCH_BYTES / slot_size);
+    }
+    depth = depth > most ? most : depth;
+    depth = depth > fit ? fit : depth;
+    return depth < POOL_DEPTH_LEAST ? POOL_DEPTH_LEAST : depth;
 }
 
 bool session_start_pool(struct session *s, const struct feed_format *format,

@@ -394,6 +394,9 @@ static bool next_work(struct entropy_gpu *g)
         return true;
     if (!split_worth(&e->schedule))
         return false;
+    /* within the budget; once there is room again it goes on */
+    if (g->busy + 1 > g->made && !gpu_memory_fits(e->gpu, split_batch_bytes(&g->capacity)))
+        return false;
     engine_unlock(e);
     g->next = gpu_entropy_begin(g->gpu);
     engine_lock(e);

@@ -388,7 +388,8 @@ uint64_t motion_gpu_memory(const struct motion_gpu *m)
 
 struct motion_gpu *motion_gpu_create(struct engine *e, struct resident *resident)
 {
-    uint64_t fit = e->device->memory_bytes / MOTION_MEMORY_PART / MOTION_BATCHES / MB_BYTES;
+    uint64_t fit =
+        e->schedule.setting.device_memory / MOTION_MEMORY_PART / MOTION_BATCHES / MB_BYTES;
     uint64_t most = e->software ? SPLIT_HD_MBS * MOTION_SOFTWARE_PICTURES : MBS;
     uint32_t mbs = (uint32_t)(fit < most ? fit : most);
     struct motion_gpu *m = resident && e->params.gpu_motion ? calloc(1, sizeof(*m)) : NULL;

@@ -9,6 +9,8 @@
 
 #include <stdlib.h>
 
+#define STORE_AGAIN_NS 1000000000ll /* until a store that could not grow tries again */
+
 /* ---- submissions ---- */
 
 static void submission_free(struct submission *sub)
@@ -133,10 +135,19 @@ int store_warm_up(struct engine *e)
     return err;
 }
 
-/* With fewer slots if memory is short; in the end the least that still makes progress. */
+/* With unfiltered pictures and uploads. */
+static uint64_t store_bytes(const struct engine *e, const struct slots_key *key, uint32_t count)
+{
+    return 2 * slots_bytes(key, count + slots_batch_width(&e->schedule, count));
+}
+
+/* With fewer slots if memory is short; in the end the least that still makes progress, even beyond
+ * the budget. */
 static int store_create_any(struct engine *e, const struct slots_wish *wish, uint32_t count,
                             struct store **out)
 {
+    while (count / 2 > wish->base && !gpu_memory_fits(e->gpu, store_bytes(e, &wish->key, count)))
+        count /= 2;
     int err = store_create(e, &wish->key, count, 0, out);
     while (err == GPU_ERR_NOMEM && count / 2 > wish->base) {
         count /= 2;
@@ -161,13 +172,28 @@ static void growth_main(void *store)
     engine_unlock(st->engine);
 }
 
+/* It goes on as it is, and tries again a while later. */
+static void growth_refuse(struct store *st)
+{
+    st->growth.again_ns = now_ns() + STORE_AGAIN_NS;
+    st->slots.most = st->slots.count;
+}
+
 static void growth_start(struct engine *e, struct store *st, uint32_t count)
 {
-    uint32_t width = slots_batch_width(&e->schedule, count);
-    st->growth = (struct store_growth){.count = count, .width = width};
-    st->growth.running = uv_thread_create(&st->growth.thread, growth_main, st) == 0;
-    if (!st->growth.running)
-        st->slots.most = st->slots.count;
+    struct store_growth *growth = &st->growth;
+    /* the old ones are there until all frames are copied */
+    uint32_t before = st->slots.count;
+    while (count > before + before / 8 &&
+           !gpu_memory_fits(e->gpu, slots_bytes(&st->slots.key, count)))
+        count = before + (count - before) / 2;
+    growth->count = count;
+    growth->width = slots_batch_width(&e->schedule, count);
+    growth->done = false;
+    growth->running = gpu_memory_fits(e->gpu, slots_bytes(&st->slots.key, count)) &&
+                      uv_thread_create(&growth->thread, growth_main, st) == 0;
+    if (!growth->running)
+        growth_refuse(st);
 }
 
 /* Nothing is in flight. With the lock, dropped meanwhile. */
@@ -188,7 +214,7 @@ static void growth_adopt(struct engine *e, struct store *st)
     if (err == GPU_ERR_LOST)
         engine_device_failed(e, err);
     if (err)
-        st->slots.most = st->slots.count; /* it goes on as it is */
+        growth_refuse(st);
     st->slots.width = recon_width(st->recon);
     st->memory = recon_memory(st->recon);
     submissions_set_width(st);
@@ -199,6 +225,10 @@ bool store_grow(struct engine *e, struct store *st)
     struct slots *slots = &st->slots;
     if (e->gpu_lost)
         return false;
+    if (st->growth.again_ns && now_ns() >= st->growth.again_ns) {
+        st->slots.most = st->growth.planned;
+        st->growth.again_ns = 0;
+    }
     if (!st->growth.running) {
         uint32_t next = slots->wanted ? slots_next(&e->schedule, slots) : slots->count;
         slots->wanted = false;
@@ -244,7 +274,7 @@ int store_attach(struct session *s, const struct h264_sps *sps)
         if (err)
             return err;
         slots = &st->slots;
-        slots->most = slots->count < count ? slots->count : most;
+        slots->most = st->growth.planned = most;
         slots_add(&e->schedule, slots);
     }
     START_TRACE_FIRST("first frame store is made");

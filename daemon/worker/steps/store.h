@@ -36,6 +36,8 @@ struct store_growth {
     int error;
     uint32_t count, width;
     struct recon_growth *made;
+    uint32_t planned; /* the most slots that it may have if there is memory, */
+    int64_t again_ns; /* which is looked at again then */
 };
 
 struct store {

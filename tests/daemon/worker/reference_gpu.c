@@ -89,6 +89,20 @@ const struct gpu_device_info *gpu_info(const struct gpu *g)
     return &g->info;
 }
 
+uint64_t gpu_memory_free(const struct gpu *g)
+{
+    return g->info.memory_bytes;
+}
+
+void gpu_memory_limit(struct gpu *g, uint64_t bytes)
+{
+}
+
+bool gpu_memory_fits(const struct gpu *g, uint64_t bytes)
+{
+    return true;
+}
+
 unsigned gpu_background_queues(const struct gpu *g)
 {
     return 4;

@@ -39,6 +39,14 @@ int gpu_arena_create_device(struct gpu *g, size_t size, struct gpu_arena **out, 
     return GPU_OK;
 }
 
+static bool over_budget;
+
+bool gpu_memory_fits(const struct gpu *g, uint64_t bytes)
+{
+    (void)g;
+    return !over_budget;
+}
+
 void gpu_arena_free(struct gpu_arena *a)
 {
     assert_non_null(a);
@@ -160,6 +168,20 @@ static void test_provided(void **state)
     end(w);
 }
 
+/* Beyond the budget no piece is taken, and later, with room again, one is. */
+static void test_budget(void **state)
+{
+    struct world *w = world(PIECES, LIMIT);
+    over_budget = true;
+    assert_false(resident_short(w->r, 1));
+    assert_false(resident_provide(w->r, 1));
+    assert_false(take(w, 64));
+    over_budget = false;
+    assert_true(resident_provide(w->r, 1));
+    check_empty(w);
+    end(w);
+}
+
 static void test_full(void **state)
 {
     struct world *w = world(PIECES, LIMIT);
@@ -210,11 +232,9 @@ static void test_no_room_at_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_any_order),
-        cmocka_unit_test(test_provided),
-        cmocka_unit_test(test_full),
-        cmocka_unit_test(test_too_large),
-        cmocka_unit_test(test_memory_is_short),
+        cmocka_unit_test(test_any_order),      cmocka_unit_test(test_provided),
+        cmocka_unit_test(test_budget),         cmocka_unit_test(test_full),
+        cmocka_unit_test(test_too_large),      cmocka_unit_test(test_memory_is_short),
         cmocka_unit_test(test_no_room_at_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

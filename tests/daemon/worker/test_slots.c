@@ -239,6 +239,10 @@ static void test_size_of_a_store(void **state)
     w->s.setting.image_layers = 256;
     assert_int_equal(slots_for(&w->s, &wish), 256);
     w->s.setting.device_memory = 1 << 20; /* never less than progress needs */
+    assert_int_equal(slots_for(&w->s, &wish), 10 + 1);
+    w->s.setting.device_memory = 8 * 20 * slots_bytes(&wish.key, 1) / 2; /* half for frames */
+    assert_int_equal(slots_for(&w->s, &wish), 20);
+    w->s.setting.device_memory *= 2;
     assert_int_equal(slots_for(&w->s, &wish), 10 + 16);
     assert_int_equal(slots_batch_width(&w->s, 1280), BATCH_WIDTH);
     assert_int_equal(slots_batch_width(&w->s, 5), 1); /* few slots, narrow batches */
