@@ -188,6 +188,7 @@ static void set_memory(struct engine *e)
 static int engine_open(struct engine *e)
 {
     av_log_set_level(AV_LOG_QUIET);
+    e->idle_ns = e->params.idle_ns ? e->params.idle_ns : MEMORY_IDLE_NS;
     e->streams = v4l2_streams_create();
     if (!e->streams)
         return PELTON_ERR_NOMEM;

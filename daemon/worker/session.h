@@ -86,6 +86,8 @@ int session_open(struct engine *e, const struct pelton_open_params *params,
 /* A reader is done with a slot; a wrong epoch, slot or generation is ignored. */
 void session_release(struct session *s, uint32_t epoch, uint32_t slot, uint32_t generation);
 void session_stats(struct session *s, struct pelton_stats *out);
+/* Fills worker_gpu and worker_host: what the whole worker holds. */
+void engine_memory(struct engine *e, struct pelton_stats *out);
 /* Asynchronous: on_end follows. s is gone when on_end returns, whether session_close was called
  * before or not; slots that readers still hold then are theirs (the pool's memfd outlives the
  * session). */

@@ -78,6 +78,9 @@ int gpu_entropy_fetch_submit(struct gpu_entropy_batch *b);
 /* Free the batch for gpu_entropy_begin, in any state. Waits if it is submitted. NULL allowed. */
 void gpu_entropy_end(struct gpu_entropy_batch *b);
 
+/* Gives the memory of all batches back; none is begun. They are made again when they are begun. */
+void gpu_entropy_trim(struct gpu_entropy *e);
+
 /* After poll returned 0: the device's seconds for the slices, without the fills before them. 0
  * without gpu_params.timestamps. */
 double gpu_entropy_seconds(const struct gpu_entropy_batch *b);

@@ -186,12 +186,19 @@ error:
     return err;
 }
 
+void gpu_entropy_trim(struct gpu_entropy *e)
+{
+    for (uint32_t i = 0; i < e->batch_count; i++)
+        gpu_entropy_batch_free(&e->batches[i]);
+    e->batch_count = e->params.batches; /* those that there was no memory for, too */
+}
+
 void gpu_entropy_free(struct gpu_entropy *e)
 {
     if (!e)
         return;
-    for (uint32_t i = 0; i < e->batch_count; i++)
-        gpu_entropy_batch_free(&e->batches[i]);
+    if (e->batches)
+        gpu_entropy_trim(e);
     gpu_buffer_free(e->g, &e->tables);
     free(e->batches);
     free(e);

@@ -76,4 +76,7 @@ void gpu_motion_end(struct gpu_motion_batch *b);
  * gpu_params.timestamps. */
 double gpu_motion_seconds(const struct gpu_motion_batch *b);
 
+/* Gives the memory of all batches back; none is begun. They are made again when they are begun. */
+void gpu_motion_trim(struct gpu_motion *m);
+
 #endif

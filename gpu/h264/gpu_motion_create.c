@@ -169,12 +169,19 @@ error:
     return err;
 }
 
+void gpu_motion_trim(struct gpu_motion *m)
+{
+    for (uint32_t i = 0; i < m->batch_count; i++)
+        gpu_motion_batch_free(&m->batches[i]);
+    m->batch_count = m->params.batches; /* those that there was no memory for, too */
+}
+
 void gpu_motion_free(struct gpu_motion *m)
 {
     if (!m)
         return;
-    for (uint32_t i = 0; i < m->batch_count; i++)
-        gpu_motion_batch_free(&m->batches[i]);
+    if (m->batches)
+        gpu_motion_trim(m);
     gpu_queue_close(m->down);
     gpu_queue_close(m->queue);
     free(m->batches);

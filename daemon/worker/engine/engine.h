@@ -62,8 +62,18 @@ struct engine_bandwidth {
     unsigned measured; /* times */
 };
 
+/* What may be given back after a while without work; the device's thread. */
+struct engine_idle {
+    int64_t look_ns;  /* when to look again */
+    int64_t since_ns; /* since when there are no sessions; 0: there are some */
+    bool given;       /* host memory has been given back since then */
+    bool due;         /* there is more to give back later */
+};
+
 struct engine {
     struct engine_params params;
+    int64_t idle_ns; /* without work, before memory is given back */
+    struct engine_idle idle;
     struct v4l2_streams *streams; /* cameras that give H.264 */
     bool lavc;                    /* sessions are decoded by libavcodec where it can; constant */
     uv_mutex_t gpu_opens;         /* held while the device is opened; never with the lock */

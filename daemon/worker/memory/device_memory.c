@@ -199,6 +199,39 @@ static void resident_put(void *ctx, void *memory, size_t size)
     uv_mutex_unlock(&r->lock);
 }
 
+/* One piece without blocks leaves the list. With both locks. */
+static bool resident_remove_empty(struct resident *r, struct piece *out)
+{
+    for (uint32_t i = 0; i < r->piece_count; i++) {
+        if (r->pieces[i].blocks)
+            continue;
+        *out = r->pieces[i];
+        r->pieces[i] = r->pieces[--r->piece_count];
+        r->held -= out->size;
+        r->full = false;
+        return true;
+    }
+    return false;
+}
+
+void resident_trim(struct resident *r)
+{
+    struct piece p;
+    if (!r)
+        return;
+    uv_mutex_lock(&r->grows);
+    for (bool any = true; any;) {
+        uv_mutex_lock(&r->lock);
+        any = resident_remove_empty(r, &p);
+        uv_mutex_unlock(&r->lock);
+        if (any) {
+            gpu_arena_free(p.arena);
+            free(p.gaps);
+        }
+    }
+    uv_mutex_unlock(&r->grows);
+}
+
 struct resident *resident_create(struct gpu *gpu, uint64_t limit)
 {
     struct resident *r = calloc(1, sizeof(*r));

@@ -28,6 +28,8 @@ struct resident *resident_create(struct gpu *gpu, uint64_t limit);
 bool resident_short(struct resident *r, uint64_t bytes);
 /* Takes one more piece if resident_short; false: none was taken. Thread: any, while get goes on. */
 bool resident_provide(struct resident *r, uint64_t bytes);
+/* Gives back pieces in which nothing lies. Thread: any. NULL allowed. */
+void resident_trim(struct resident *r);
 /* Once all is put back; NULL allowed. */
 void resident_free(struct resident *r);
 /* get: NULL if there is no room. It may wait for the driver if resident_provide came too late.

@@ -44,6 +44,26 @@ static unsigned size_class(size_t size, size_t *rounded)
     return 1 + (shift - 8) * 4 + (unsigned)quarter;
 }
 
+/* The size that size_class rounds to. */
+static size_t class_size(unsigned class)
+{
+    unsigned shift = 8 + (class - 1) / 4;
+    return class ? ((size_t)1 << shift) + ((class - 1) % 4 + 1) * ((size_t)1 << (shift - 2)) : 256;
+}
+
+static void heap_free(struct memory *m, void *block, size_t rounded)
+{
+    free(block);
+    atomic_fetch_sub(&m->heap, rounded);
+}
+
+static void *heap_get(struct memory *m, size_t rounded)
+{
+    void *block = aligned_alloc(MEMORY_ALIGN, rounded);
+    atomic_fetch_add(&m->heap, block ? rounded : 0);
+    return block;
+}
+
 int memory_init(struct memory *m, uint64_t cache_limit)
 {
     memset(m, 0, sizeof(*m));
@@ -94,6 +114,59 @@ void memory_free(struct memory *m)
     }
     uv_mutex_destroy(&m->grows);
     uv_mutex_destroy(&m->lock);
+}
+
+/* The heap's blocks of a class. With the lock. */
+static void *blocks_remove(struct memory *m, unsigned class)
+{
+    void *list = m->free_list[class];
+    for (void *block = list; block; memcpy(&block, block, sizeof(void *)))
+        m->cached -= class_size(class);
+    m->free_list[class] = NULL;
+    return list;
+}
+
+/* Slabs of a class without used blocks, as a list. With the lock. */
+static struct slab *slabs_remove(struct memory *m, unsigned class)
+{
+    struct slab *list = NULL;
+    for (struct slab *slab = m->slabs[class], *next; slab; slab = next) {
+        next = slab->next;
+        if (slab->used)
+            continue;
+        slab_unlink(m, slab);
+        m->cached -= (uint64_t)slab->count * (slab->block - SLAB_HEAD);
+        m->slab_blocks[class] -= slab->count;
+        slab->next = list;
+        list = slab;
+    }
+    m->slab_steps[class] = 0;
+    return list;
+}
+
+void memory_trim(struct memory *m)
+{
+    for (unsigned c = 0; c < MEMORY_CLASSES; c++) {
+        uv_mutex_lock(&m->lock);
+        void *blocks = blocks_remove(m, c);
+        struct slab *slabs = slabs_remove(m, c);
+        uv_mutex_unlock(&m->lock);
+        while (blocks) {
+            void *block = blocks;
+            memcpy(&blocks, block, sizeof(void *));
+            heap_free(m, block, class_size(c));
+        }
+        while (slabs) {
+            struct slab *slab = slabs;
+            slabs = slab->next;
+            slab_free(slab);
+        }
+    }
+}
+
+uint64_t memory_heap(const struct memory *m)
+{
+    return atomic_load(&m->heap);
 }
 
 /* Without the lock: the device may take its time. */
@@ -247,7 +320,7 @@ static void *memory_get(struct memory *m, size_t size, bool arena, size_t *round
         m->cached -= *rounded;
     }
     uv_mutex_unlock(&m->lock);
-    return block ? block : aligned_alloc(MEMORY_ALIGN, *rounded);
+    return block ? block : heap_get(m, *rounded);
 }
 
 static void memory_put(struct memory *m, void *block, size_t size, bool arena, size_t *rounded)
@@ -266,7 +339,7 @@ static void memory_put(struct memory *m, void *block, size_t size, bool arena, s
     }
     uv_mutex_unlock(&m->lock);
     if (!keep)
-        free(block);
+        heap_free(m, block, *rounded);
 }
 
 static void *account_take(struct account *a, size_t size, bool arena)

@@ -23,7 +23,8 @@ struct memory {
     uint8_t slab_steps[MEMORY_CLASSES];   /* how often the next one's blocks are doubled */
     struct gpu *gpu; /* of the slabs, set before the first block is taken; NULL: no slabs */
     size_t slab_bytes;
-    uint64_t cached, limit; /* bytes of free blocks */
+    uint64_t cached, limit;    /* bytes of free blocks */
+    atomic_uint_fast64_t heap; /* bytes of blocks that lie in no slab */
 };
 /* Counts the blocks of one session, and serves the codec. It lives until the session and the last
  * block are gone, as another thread may free a picture a moment after its session. */
@@ -36,6 +37,10 @@ struct account {
 /* 0, or -1: no memory. */
 int memory_init(struct memory *m, uint64_t cache_limit);
 void memory_free(struct memory *m);
+/* Gives back what nobody uses: free blocks, and slabs without used ones. It may take long. */
+void memory_trim(struct memory *m);
+/* Bytes from the heap, in use or kept. */
+uint64_t memory_heap(const struct memory *m);
 /* How many of `count` blocks of that size are missing, if they come from slabs. */
 uint32_t memory_missing(struct memory *m, size_t size, uint32_t count);
 /* Makes one slab for missing blocks. False: none is missing, or there is no memory. It takes a

@@ -119,6 +119,9 @@
 #define SLOTS_KEPT_PART          16
 /* ns to wait for others' slots | by design: then readers stand still */
 #define SLOTS_PATIENCE_NS        1000000000ll
+/* slots of the one store that an idle worker keeps | by design: the next stream begins sooner */
+#define SLOTS_IDLE               16
+#define SLOTS_IDLE_BYTES         (128ull << 20) /* bytes that it may hold | by design */
 #define SLOTS_MOST               1280           /* slots of a store | measured */
 /* of a new store, beyond base | by design: it grows while it is used */
 #define SLOTS_FIRST              54

@@ -186,13 +186,21 @@ void slots_add(struct schedule *s, struct slots *st)
     s->stores = st;
 }
 
+void slots_remove(struct schedule *s, struct slots *st)
+{
+    struct slots **at = &s->stores;
+    while (*at != st)
+        at = &(*at)->next;
+    *at = st->next;
+}
+
 struct slots *slots_remove_idle(struct schedule *s, bool all)
 {
     struct slots **oldest = NULL;
     uint32_t idle = 0;
     for (struct slots **at = &s->stores; *at; at = &(*at)->next) {
         struct slots *st = *at;
-        if (st->users || st->used || st->in_flight)
+        if (!slots_idle(st))
             continue;
         idle++;
         if (!oldest || st->idle_since < (*oldest)->idle_since)

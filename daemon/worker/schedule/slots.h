@@ -35,6 +35,7 @@ struct slots {
     uint32_t free_count;
     uint32_t in_flight;  /* batches */
     uint64_t idle_since; /* schedule.serial when it was last used */
+    int64_t idle_ns;     /* since when it is known to be idle; 0: it is not */
 };
 
 bool slots_key_equal(const struct slots_key *a, const struct slots_key *b);
@@ -91,6 +92,11 @@ void slots_give(struct slots *st, struct window *w, uint32_t seat, int32_t slot)
 /* ---- stores ---- */
 
 void slots_add(struct schedule *s, struct slots *st);
+static inline bool slots_idle(const struct slots *st)
+{
+    return !st->users && !st->used && !st->in_flight;
+}
+void slots_remove(struct schedule *s, struct slots *st);
 /* The longest idle store leaves, if there are too many, or all are to go. NULL: none. */
 struct slots *slots_remove_idle(struct schedule *s, bool all);
 

@@ -60,11 +60,13 @@ struct entropy_gpu {
     struct motion_gpu *motion; /* NULL: not needed yet, or the coders do it */
     bool failed;               /* with the lock: it could not be made, or fails */
     uv_thread_t thread;
-    uint32_t busy; /* batches in work, */
-    uint32_t made; /* that ever were at once, so their memory exists, */
-    uint32_t most; /* and that may be, as memory allows */
-    uint32_t done; /* since none was in work */
-    double cpu;    /* seconds of this thread that are charged already */
+    uint32_t busy;     /* batches in work, */
+    uint32_t made;     /* that ever were at once, so their memory exists, */
+    uint32_t most;     /* and that may be, as memory allows */
+    uint32_t done;     /* since none was in work */
+    double cpu;        /* seconds of this thread that are charged already */
+    int64_t worked_ns; /* when it had work last */
+    bool holds;        /* memory since then that can be given back */
     struct {
         uint64_t batches, decoded, given_back, late;
         uint64_t stayed; /* pictures whose coefficients stayed on the device */
@@ -451,6 +453,34 @@ static bool batch_begin(struct entropy_gpu *g)
     return true;
 }
 
+/* After a while without work: batches and results. With the lock, dropped meanwhile. */
+static void entropy_gpu_give_back(struct entropy_gpu *g)
+{
+    struct engine *e = g->engine;
+    engine_unlock(e);
+    gpu_entropy_end(g->next);
+    g->next = NULL;
+    gpu_entropy_trim(g->gpu);
+    motion_gpu_trim(g->motion);
+    resident_trim(g->resident);
+    engine_lock(e);
+    g->made = 0;
+    g->most = g->capacity.batches;
+    g->holds = false;
+}
+
+/* With the lock, dropped meanwhile. */
+static void entropy_gpu_watch(struct entropy_gpu *g, bool works)
+{
+    int64_t now = now_ns();
+    if (works || g->busy || motion_gpu_works(g->motion)) {
+        g->worked_ns = now;
+        g->holds = g->gpu != NULL;
+    } else if (g->holds && now - g->worked_ns >= g->engine->idle_ns) {
+        entropy_gpu_give_back(g);
+    }
+}
+
 /* Until there is work, or a batch is done, or it is time to look again. */
 static void entropy_gpu_rest(struct entropy_gpu *g)
 {
@@ -463,9 +493,12 @@ static void entropy_gpu_rest(struct entropy_gpu *g)
         engine_wait(e, &t->gpu_coder_work, SPLIT_LOOK_NS);
         return;
     }
+    uint64_t look = g->holds ? (uint64_t)e->idle_ns / MEMORY_IDLE_LOOKS + 1 : 0;
     t->gpu_coder_sleeps = true;
-    while (t->gpu_coder_sleeps && !t->stopping)
-        engine_wait(e, &t->gpu_coder_work, 0);
+    while (t->gpu_coder_sleeps && !t->stopping) {
+        engine_wait(e, &t->gpu_coder_work, look);
+        t->gpu_coder_sleeps &= !look;
+    }
 }
 
 static double entropy_gpu_cpu_seconds(const struct entropy_gpu *g)
@@ -511,6 +544,7 @@ static void entropy_gpu_main(void *arg)
             if (g->batches[i].phase != BATCH_FREE)
                 any |= batch_step(g, &g->batches[i]);
         any |= entropy_gpu_open(g) || batch_begin(g);
+        entropy_gpu_watch(g, any);
         entropy_gpu_count(g);
         if (!any)
             entropy_gpu_rest(g);

@@ -424,6 +424,12 @@ void motion_gpu_log(const struct motion_gpu *m)
     engine_log(m->engine, 2, line);
 }
 
+void motion_gpu_trim(struct motion_gpu *m)
+{
+    if (m && !m->busy && !m->failed)
+        gpu_motion_trim(m->gpu);
+}
+
 void motion_gpu_free(struct motion_gpu *m)
 {
     if (!m)

@@ -40,6 +40,8 @@ bool motion_gpu_works(const struct motion_gpu *m); /* something is in work or wa
 /* Most macroblocks of a picture; NULL: 0 */
 uint32_t motion_gpu_most(const struct motion_gpu *m);
 uint64_t motion_gpu_memory(const struct motion_gpu *m);
+/* Gives the memory of batches back, if none is in work. NULL allowed. */
+void motion_gpu_trim(struct motion_gpu *m);
 /* Once nothing is in work. NULL is allowed. */
 void motion_gpu_log(const struct motion_gpu *m); /* its sums */
 void motion_gpu_free(struct motion_gpu *m);

@@ -11,6 +11,7 @@
 
 #include "daemon/worker/steps/announce.h"
 
+#include <malloc.h>
 #include <pthread.h>
 
 static bool device_round(struct engine *e)
@@ -28,6 +29,40 @@ static bool device_round(struct engine *e)
         any |=
             st->in_flight < most && !st->held_back && !e->gpu_lost && store_submit(e, store_of(st));
     return any;
+}
+
+/* ---- idleness ---- */
+
+/* Host memory is the sessions' together. With the lock, dropped meanwhile. */
+static bool host_tend(struct engine *e, int64_t now)
+{
+    struct engine_idle *idle = &e->idle;
+    if (e->sessions) {
+        idle->since_ns = 0;
+        idle->given = false;
+        return true;
+    }
+    idle->since_ns = idle->since_ns ? idle->since_ns : now;
+    if (idle->given || now - idle->since_ns < e->idle_ns)
+        return !idle->given;
+    idle->given = true;
+    engine_unlock(e);
+    memory_trim(&e->memory);
+    malloc_trim(0);
+    engine_lock(e);
+    return false;
+}
+
+/* With the lock, dropped meanwhile. */
+static void memory_tend(struct engine *e)
+{
+    int64_t now = now_ns();
+    e->idle.due |= e->sessions != NULL;
+    if (now < e->idle.look_ns)
+        return;
+    e->idle.look_ns = now + e->idle_ns / MEMORY_IDLE_LOOKS;
+    bool host = host_tend(e, now), stores = stores_tend(e, now);
+    e->idle.due = host || stores;
 }
 
 /* After the first sessions: by then the device's clocks are up. The best time counts. */
@@ -107,8 +142,9 @@ static void sleep_without_batches(struct engine *e)
         device_spin(e);
     if (!*signal && device_doze(e))
         return;
+    uint64_t look = e->idle.due ? (uint64_t)e->idle_ns / MEMORY_IDLE_LOOKS + 1 : 0;
     if (!*signal)
-        engine_wait(e, &e->threads.device_work, e->schedule.store_waits ? DEVICE_STORE_NS : 0);
+        engine_wait(e, &e->threads.device_work, e->schedule.store_waits ? DEVICE_STORE_NS : look);
 }
 
 static void sleep_until_news(struct engine *e)
@@ -141,6 +177,7 @@ void device_thread_main(void *engine)
         atomic_store(&e->threads.device_signal, false);
         if (e->bandwidth.due)
             measure_bandwidth(e);
+        memory_tend(e);
         if (!device_round(e))
             sleep_until_news(e);
         double end = thread_cpu_seconds();

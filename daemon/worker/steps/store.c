@@ -292,3 +292,59 @@ void store_collect(struct engine *e, bool all)
         engine_lock(e);
     }
 }
+
+/* ---- idleness ---- */
+
+static bool store_is_small(const struct engine *e, const struct store *st)
+{
+    return !e->schedule.stores->next && st->slots.count <= SLOTS_IDLE;
+}
+
+/* It begins again with few slots. With the lock, dropped meanwhile. */
+static int store_shrink(struct engine *e, struct store *st)
+{
+    struct recon_growth *growth = NULL;
+    uint32_t width = slots_batch_width(&e->schedule, SLOTS_IDLE);
+    engine_unlock(e);
+    int err = recon_growth_create(st->recon, SLOTS_IDLE, width, &growth);
+    if (!err)
+        err = recon_grow(st->recon, growth, 0);
+    engine_lock(e);
+    if (err || !slots_resize(&e->schedule, &st->slots, SLOTS_IDLE))
+        return GPU_ERR_NOMEM;
+    st->slots.width = recon_width(st->recon);
+    st->slots.wanted = false;
+    st->memory = recon_memory(st->recon);
+    submissions_set_width(st);
+    return GPU_OK;
+}
+
+static void store_give_back(struct engine *e, struct store *st)
+{
+    bool last = !e->schedule.stores->next,
+         small = store_bytes(e, &st->slots.key, SLOTS_IDLE) <= SLOTS_IDLE_BYTES;
+    if (last && small && !e->gpu_lost && !st->growth.running && !store_shrink(e, st))
+        return;
+    slots_remove(&e->schedule, &st->slots);
+    engine_unlock(e);
+    store_free(st);
+    engine_lock(e);
+}
+
+bool stores_tend(struct engine *e, int64_t now)
+{
+    struct slots *next, *due = NULL;
+    bool later = false;
+    for (struct slots *st = e->schedule.stores; st; st = next) {
+        next = st->next;
+        st->idle_ns = !slots_idle(st) ? 0 : st->idle_ns ? st->idle_ns : now;
+        if (!st->idle_ns || store_is_small(e, store_of(st)))
+            continue;
+        later = true;
+        if (now - st->idle_ns >= e->idle_ns)
+            due = st;
+    }
+    if (due)
+        store_give_back(e, store_of(due)); /* one each time */
+    return later;
+}

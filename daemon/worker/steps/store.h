@@ -67,6 +67,9 @@ bool store_grow(struct engine *e, struct store *st);
 /* Begins to make the pipelines that nearly every stream needs, while no stream waits. Thread: any.
  * 0, or enum gpu_error. */
 int store_warm_up(struct engine *e);
+/* Stores that are idle for long are freed, and the last one becomes small. True: there will be more
+ * to do later. Drops the lock meanwhile. */
+bool stores_tend(struct engine *e, int64_t now);
 /* Frees what is idle, or all. Drops the lock meanwhile. */
 void store_collect(struct engine *e, bool all);
 

@@ -112,6 +112,10 @@ int gpu_entropy_prepare(struct gpu_entropy *e)
     return e ? GPU_OK : GPU_ERR_INVALID;
 }
 
+void gpu_entropy_trim(struct gpu_entropy *e)
+{
+}
+
 void gpu_entropy_free(struct gpu_entropy *e)
 {
     for (uint32_t i = 0; e && i < e->params.batches; i++) {

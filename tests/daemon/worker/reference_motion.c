@@ -82,6 +82,10 @@ int gpu_motion_prepare(struct gpu_motion *m)
     return m ? GPU_OK : GPU_ERR_INVALID;
 }
 
+void gpu_motion_trim(struct gpu_motion *m)
+{
+}
+
 void gpu_motion_free(struct gpu_motion *m)
 {
     for (uint32_t i = 0; m && i < m->params.batches; i++) {
