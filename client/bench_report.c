@@ -6,6 +6,7 @@
 #include "client/connection.h"
 #include "client/input_name.h"
 #include "client/json.h"
+#include "client/memory_report.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -78,6 +79,7 @@ static void print_memory(const struct bench *b)
     double streams = (double)b->o->bench.streams * b->o->n_inputs;
     printf("\nmemory a stream, at most     host %.1f MB, device %.1f MB\n",
            (double)s->memory_host * 1e-6 / streams, (double)s->memory_gpu * 1e-6 / streams);
+    memory_print("the worker's in all, at its end  ", s->worker_gpu, s->worker_host);
 }
 
 static void print_verified(const struct bench *b)
@@ -268,6 +270,7 @@ static void write_runs(const struct bench *b, struct json *j)
     json_open(j, "memory_bytes", '{'); /* sum over the streams of the most that each had */
     json_int(j, "host", (int64_t)s->memory_host);
     json_int(j, "device", (int64_t)s->memory_gpu);
+    memory_json(j, "worker", s->worker_gpu, s->worker_host);
     json_close(j, '}');
     json_open(j, "bytes", '{');
     json_int(j, "in", (int64_t)s->bytes_in);

@@ -9,6 +9,7 @@
 #include "client/commands.h"
 #include "client/input.h"
 #include "client/json.h"
+#include "client/memory_report.h"
 #include "client/source_state.h"
 #include "client/ui.h"
 #include "proto/socket_path.h"
@@ -116,6 +117,8 @@ static void print_head(const struct overview *o)
            !s->device[0] || !s->software ? ""
            : s->libavcodec               ? " (no GPU)"
                                          : " (software)");
+    if (s->device[0])
+        memory_print("memory: ", s->worker_gpu, s->worker_host);
 }
 
 static const struct column stream_columns[] = {
@@ -202,6 +205,7 @@ static void overview_print_json(const struct overview *o)
     json_text(&j, "decoder", decoder_name(status->libavcodec));
     json_int(&j, "clients", status->n_clients);
     json_int(&j, "streams_open", status->n_streams);
+    memory_json(&j, "memory_bytes", status->worker_gpu, status->worker_host);
     json_open(&j, "streams", '[');
     for (size_t i = 0; i < o->n; i++) {
         const struct pelton_stream_status *s = &o->streams[i];

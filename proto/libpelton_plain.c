@@ -75,6 +75,12 @@ static void stats_add(struct pelton_stats *t, const struct pelton_stats *s)
     t->device_bandwidth = s->device_bandwidth;
     t->libavcodec |= s->libavcodec;
     t->wall = s->wall > t->wall ? s->wall : t->wall;
+    for (int i = 0; i < PELTON_MEMORY_MOST; i++) {
+        t->worker_gpu[i] =
+            s->worker_gpu[i] > t->worker_gpu[i] ? s->worker_gpu[i] : t->worker_gpu[i];
+        t->worker_host[i] =
+            s->worker_host[i] > t->worker_host[i] ? s->worker_host[i] : t->worker_host[i];
+    }
 }
 
 void pelton_stats_add_sized(struct pelton_stats *sum, const struct pelton_stats *more, size_t size)

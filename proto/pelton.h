@@ -405,6 +405,22 @@ PELTON_API void pelton_release(struct pelton_stream *stream, const struct pelton
 
 /* ---- totals ---- */
 
+/* What a worker holds memory for. */
+enum pelton_memory {
+    PELTON_MEMORY_OTHER,
+    PELTON_MEMORY_SLOTS,        /* frames of the decoder */
+    PELTON_MEMORY_BATCHES,      /* reconstruction, its staging included */
+    PELTON_MEMORY_ENTROPY,      /* batches of entropy decoding on the GPU */
+    PELTON_MEMORY_COEFFICIENTS, /* their results */
+    PELTON_MEMORY_MOTION,       /* batches of motion derivation on the GPU */
+    PELTON_MEMORY_ARRAYS,       /* records and coefficients of the coders */
+    PELTON_MEMORY_POOLS,        /* frames for readers */
+    PELTON_MEMORY_CAMERAS,      /* development of camera frames */
+    PELTON_MEMORY_HEAP,         /* access units, small pictures */
+    PELTON_MEMORY_USES
+};
+enum { PELTON_MEMORY_MOST = 16 /* for later uses */ };
+
 /* Times are seconds, sizes are bytes. */
 struct pelton_stats {
     uint64_t access_units, frames, corrupt, dropped, bytes_in, bytes_uploaded, bytes_delivered,
@@ -422,11 +438,15 @@ struct pelton_stats {
     uint64_t gpu_entropy_bytes; /* of bytes_in: slices that the GPU decoded */
     bool libavcodec;            /* libavcodec decodes it, or did; else Pelton */
     uint8_t reserved[7];
+    /* Bytes that the worker holds now, for all its streams, by enum pelton_memory: of the GPU's
+     * memory, and of the host's. */
+    uint64_t worker_gpu[PELTON_MEMORY_MOST], worker_host[PELTON_MEMORY_MOST];
 };
 /* The totals of a stream, also after its end. */
 static inline int pelton_stats(struct pelton_stream *stream, int timeout_ms,
                                struct pelton_stats *out);
-/* Adds more to sum. wall becomes the larger one, bandwidth that of more. Any thread. */
+/* Adds more to sum. wall becomes the larger one, and so does the worker's memory; bandwidth becomes
+ * that of more. Any thread. */
 static inline void pelton_stats_add(struct pelton_stats *sum, const struct pelton_stats *more);
 
 /* ---- controls of a camera ---- */
@@ -521,6 +541,8 @@ struct pelton_status {
     uint64_t up_ms;
     bool libavcodec; /* as in pelton_device */
     uint8_t reserved_end[7];
+    /* as in pelton_stats, of all workers, at most a second old */
+    uint64_t worker_gpu[PELTON_MEMORY_MOST], worker_host[PELTON_MEMORY_MOST];
 };
 /* The state of the daemon and of its streams. Streams of other users are shown only to root and to
  * the daemon's own user. *streams holds *count entries, at most 128; the caller frees it by free().

@@ -88,6 +88,8 @@ int wire_open_to(const Pelton__Open *in, struct pelton_open_params *out,
 
 void wire_stats_from(const struct pelton_stats *in, Pelton__StatsReply *out);
 /* in may be NULL: zeros */
+/* A list of enum pelton_memory; what it lacks is 0. */
+void wire_memory_to(const uint64_t *in, size_t n, uint64_t out[PELTON_MEMORY_MOST]);
 void wire_stats_to(const Pelton__StatsReply *in, struct pelton_stats *out);
 
 void wire_failure_from(const struct pelton_failure *in, Pelton__Failure *out);

@@ -155,4 +155,6 @@ void wire_status_to(const Pelton__StatusReply *in, struct pelton_status *out)
     out->software = device.software;
     out->libavcodec = device.libavcodec;
     out->devices = device.devices;
+    wire_memory_to(in->worker_gpu, in->n_worker_gpu, out->worker_gpu);
+    wire_memory_to(in->worker_host, in->n_worker_host, out->worker_host);
 }

@@ -241,6 +241,15 @@ void wire_stats_from(const struct pelton_stats *in, Pelton__StatsReply *out)
     pelton__stats_reply__init(out);
 #define STATS_COPY(field) out->field = in->field;
     STATS_FIELDS(STATS_COPY)
+    out->worker_gpu = (uint64_t *)in->worker_gpu;
+    out->worker_host = (uint64_t *)in->worker_host;
+    out->n_worker_gpu = out->n_worker_host = PELTON_MEMORY_USES;
+}
+
+void wire_memory_to(const uint64_t *in, size_t n, uint64_t out[PELTON_MEMORY_MOST])
+{
+    for (size_t i = 0; i < PELTON_MEMORY_MOST; i++)
+        out[i] = i < n ? in[i] : 0;
 }
 
 void wire_stats_to(const Pelton__StatsReply *in, struct pelton_stats *out)
@@ -249,6 +258,8 @@ void wire_stats_to(const Pelton__StatsReply *in, struct pelton_stats *out)
     if (!in)
         return;
     STATS_FIELDS(STATS_COPY)
+    wire_memory_to(in->worker_gpu, in->n_worker_gpu, out->worker_gpu);
+    wire_memory_to(in->worker_host, in->n_worker_host, out->worker_host);
 #undef STATS_COPY
 }
 

@@ -9,9 +9,11 @@
 #include "daemon/broker/devices.h"
 #include "daemon/broker/named.h"
 #include "daemon/broker/reader_pool.h"
+#include "daemon/broker/worker_process.h"
 #include "daemon/config_source.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { LISTED = 128 /* what a message holds */ };
 
@@ -71,6 +73,21 @@ static void status_describe(const struct broker_stream *s, struct status_entry *
     m->libavcodec = s->totals.libavcodec;
 }
 
+/* Of all workers. */
+struct status_memory {
+    uint64_t gpu[PELTON_MEMORY_USES], host[PELTON_MEMORY_USES];
+};
+
+static void status_memory_sum(const struct broker *b, struct status_memory *out)
+{
+    memset(out, 0, sizeof(*out));
+    for (unsigned i = 0; i < b->n_workers; i++)
+        for (int use = 0; use < PELTON_MEMORY_USES; use++) {
+            out->gpu[use] += b->workers[i].held.worker_gpu[use];
+            out->host[use] += b->workers[i].held.worker_host[use];
+        }
+}
+
 void status_send(struct client *c, uint32_t request_id, bool all)
 {
     const struct broker *b = c->broker;
@@ -93,6 +110,11 @@ void status_send(struct client *c, uint32_t request_id, bool all)
     m.most_clients = (uint32_t)b->settings->limits.clients;
     m.up_ms = uv_now(&b->loop) - b->started_ms;
     m.server = "peltond " PELTON_VERSION;
+    struct status_memory memory;
+    status_memory_sum(b, &memory);
+    m.worker_gpu = memory.gpu;
+    m.worker_host = memory.host;
+    m.n_worker_gpu = m.n_worker_host = PELTON_MEMORY_USES;
     if (b->devices->known) {
         wire_device_from(&b->devices->first, &device);
         m.device = &device;

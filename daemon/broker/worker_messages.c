@@ -95,6 +95,8 @@ void worker_message(struct worker_process *w, struct frame *f)
                f->h.type == WIRE_CONTROLS_REPLY || f->h.type == WIRE_ERROR) {
         if (!devices_answer(w, f, body))
             asks_answer(w, f, body);
+    } else if (f->h.type == WIRE_STATS_REPLY && !f->h.object_id) {
+        wire_stats_to((const Pelton__StatsReply *)body, &w->held);
     } else {
         struct broker_stream *s = id_table_find(&w->broker->streams_by_wid, f->h.object_id);
         right = !s || s->worker != w || s->deaths.lost.code || on_stream(w, s, f, body);

@@ -125,7 +125,7 @@ static uint64_t host_budget(const struct engine *e)
 static uint64_t device_memory(const struct engine *e)
 {
     return e->params.memory_device ? MEMORY_DEVICE_PART * e->params.memory_device
-                                   : gpu_memory_free(e->gpu);
+                                   : gpu_memory_free(e->params.gpu);
 }
 
 static int open_device(struct engine *e)
@@ -148,7 +148,7 @@ static void set_schedule(struct engine *e)
     unsigned cpus = machine_cpus("", (unsigned)uv_available_parallelism());
     uint64_t host = host_budget(e), window = host / MEMORY_WINDOW_PART, device = device_memory(e);
     window = window > MEMORY_WINDOW_BUDGET ? MEMORY_WINDOW_BUDGET : window;
-    gpu_memory_limit(e->gpu, device / MEMORY_DEVICE_PART);
+    gpu_memory_limit(e->params.gpu, device / MEMORY_DEVICE_PART);
     e->schedule.setting =
         (struct schedule_setting){.entropy = e->params.entropy,
                                   .coders = e->params.threads ? e->params.threads : cpus,
@@ -167,7 +167,7 @@ static void set_schedule(struct engine *e)
 /* libavcodec takes the number of threads alone. */
 static void set_schedule_without_device(struct engine *e)
 {
-    unsigned cpus = (unsigned)uv_available_parallelism();
+    unsigned cpus = machine_cpus("", (unsigned)uv_available_parallelism());
     e->lavc = e->software = true;
     e->schedule.setting = (struct schedule_setting){
         .coders = e->params.threads ? e->params.threads : cpus, .software = true};

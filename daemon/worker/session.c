@@ -160,6 +160,23 @@ void session_account_memory(struct session *s)
     s->peak_gpu = gpu > s->peak_gpu ? gpu : s->peak_gpu;
 }
 
+_Static_assert((int)GPU_USE_SLOTS == (int)PELTON_MEMORY_SLOTS &&
+                   (int)GPU_USE_CAMERAS == (int)PELTON_MEMORY_CAMERAS &&
+                   (int)GPU_USES == (int)PELTON_MEMORY_HEAP,
+               "the device's uses are the first ones of the reader's");
+
+void engine_memory(struct engine *e, struct pelton_stats *out)
+{
+    struct gpu_held held = {0};
+    if (e->gpu)
+        gpu_memory_held(e->gpu, &held);
+    for (int i = 0; i < GPU_USES; i++) {
+        out->worker_gpu[i] = held.device[i];
+        out->worker_host[i] = held.host[i];
+    }
+    out->worker_host[PELTON_MEMORY_HEAP] = memory_heap(&e->memory);
+}
+
 /* Memory: what is held now; after the end, the most that was. */
 static void fill_stats(struct session *s, struct pelton_stats *out)
 {
@@ -171,6 +188,7 @@ static void fill_stats(struct session *s, struct pelton_stats *out)
     out->wall = 1e-9 * (double)((s->ended_ns ? s->ended_ns : now_ns()) - s->opened_ns);
     out->memory_host = s->ended_ns ? s->peak_host : host_bytes(s);
     out->memory_gpu = s->ended_ns ? s->peak_gpu : gpu_bytes(s);
+    engine_memory(s->engine, out);
     out->bytes_uploaded = gpu.upload_bytes;
     out->device_bandwidth = s->engine->bandwidth.bytes_per_second;
     out->gpu_upload = gpu.seconds[RECON_UPLOAD];

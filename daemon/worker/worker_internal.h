@@ -32,7 +32,9 @@ struct worker_proto {
     struct engine *engine;       /* on the device; NULL: not needed yet */
     struct camera_host *cameras; /* on the same device; NULL: none was asked for yet */
     struct worker_stream *streams;
-    uv_timer_t totals; /* runs while there are streams */
+    uv_timer_t totals;    /* runs while there are streams, or memory to be given back */
+    uint64_t memory_sent; /* bytes, the last time */
+    uint64_t rests;       /* times that nothing has changed, without streams */
     bool ending;
     void (*closed)(struct worker_proto *w); /* once engine and cameras are */
     char complaint[256];                    /* the last error line of device and engine */

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { TOTALS_MS = 1000 };
+enum { TOTALS_MS = 1000, REST_TICKS = 10 };
 
 /* ---- totals ---- */
 
@@ -31,20 +31,40 @@ void worker_send_totals(const struct worker_stream *ws, uint32_t request_id)
     channel_send(&ws->worker->ch, WIRE_STATS_REPLY, request_id, ws->wid, &m.base, NULL, 0);
 }
 
+/* What this process holds, of no stream. True: as much as the last time. */
+static bool worker_send_memory(struct worker_proto *w)
+{
+    struct pelton_stats stats = {0};
+    Pelton__StatsReply m;
+    uint64_t sum = 0;
+    if (w->engine)
+        engine_memory(w->engine, &stats);
+    for (int i = 0; i < PELTON_MEMORY_MOST; i++)
+        sum += stats.worker_gpu[i] + stats.worker_host[i];
+    wire_stats_from(&stats, &m);
+    channel_send(&w->ch, WIRE_STATS_REPLY, 0, 0, &m.base, NULL, 0);
+    bool same = sum == w->memory_sent;
+    w->memory_sent = sum;
+    return same;
+}
+
 /* The broker has them at hand for whoever asks about all streams, and after this process has died.
- */
+ * After the last stream they go on until memory has been given back. */
 static void on_totals(uv_timer_t *timer)
 {
     struct worker_proto *w = timer->data;
     for (const struct worker_stream *ws = w->streams; ws; ws = ws->next)
         if (!ws->probe)
             worker_send_totals(ws, 0);
-    if (!w->streams)
+    bool rests = worker_send_memory(w) && !w->streams;
+    w->rests = rests ? w->rests + 1 : 0;
+    if (w->rests > w->settings->debug.idle_ms / TOTALS_MS + REST_TICKS)
         uv_timer_stop(timer);
 }
 
 static void totals_start(struct worker_proto *w)
 {
+    w->rests = 0;
     if (!uv_is_active((uv_handle_t *)&w->totals))
         uv_timer_start(&w->totals, on_totals, TOTALS_MS, TOTALS_MS);
 }

@@ -130,6 +130,11 @@ const struct gpu_device_info *engine_device(const struct engine *e)
     return &e->gpu->info;
 }
 
+void engine_memory(struct engine *e, struct pelton_stats *out)
+{
+    out->worker_host[PELTON_MEMORY_HEAP] = sizeof(*e);
+}
+
 uint32_t engine_entropy_pictures(struct engine *e)
 {
     return 0;

@@ -89,6 +89,11 @@ const struct gpu_device_info *gpu_info(const struct gpu *g)
     return &g->info;
 }
 
+void gpu_memory_held(const struct gpu *g, struct gpu_held *out)
+{
+    memset(out, 0, sizeof(*out));
+}
+
 uint64_t gpu_memory_free(const struct gpu *g)
 {
     return g->info.memory_bytes;
