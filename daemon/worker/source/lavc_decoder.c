@@ -38,12 +38,18 @@ static int on_buffer(AVCodecContext *context, AVFrame *frame, int flags)
     return err;
 }
 
-static void context_prepare(struct lavc_decoder *d, unsigned threads)
+/* Threads of frames read a first field too early: now and then a second field differs. */
+static bool has_fields(const AVCodecParameters *par)
+{
+    return par->field_order != AV_FIELD_UNKNOWN && par->field_order != AV_FIELD_PROGRESSIVE;
+}
+
+static void context_prepare(struct lavc_decoder *d, const AVCodecParameters *par, unsigned threads)
 {
     AVCodecContext *c = d->context;
     c->opaque = d;
     c->thread_count = (int)threads;
-    c->thread_type = d->live ? FF_THREAD_SLICE : FF_THREAD_FRAME;
+    c->thread_type = d->live || has_fields(par) ? FF_THREAD_SLICE : FF_THREAD_FRAME;
     /* Step 1 chooses which frames leave and where they are cropped. */
     c->apply_cropping = 0;
     c->flags |= AV_CODEC_FLAG_OUTPUT_CORRUPT;
@@ -67,7 +73,7 @@ int lavc_decoder_open(struct lavc_decoder *d, const AVCodecParameters *par, unsi
     if (!d->packet || !d->frame || !d->context ||
         avcodec_parameters_to_context(d->context, par) < 0)
         return PELTON_ERR_NOMEM;
-    context_prepare(d, threads);
+    context_prepare(d, par, threads);
     return avcodec_open2(d->context, codec, NULL) < 0 ? PELTON_ERR_OTHER : 0;
 }
 

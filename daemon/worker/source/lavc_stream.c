@@ -22,6 +22,7 @@
 #define LAVC_LATE    40
 #define LAVC_THREADS 16 /* more are of no use to one stream */
 #define LAVC_ORPHANS 4
+#define NO_TAG       INT64_MIN /* inferred frames have no packet */
 
 /* One frame of step 1, while somebody holds one of its pictures. */
 struct lavc_frame {
@@ -100,8 +101,10 @@ static void on_got(void *ctx, AVFrame *samples, bool early)
     } else if (f) {
         av_frame_free(&f->samples);
         f->samples = samples;
-    } else {
+    } else if (early || !l->decoder.live) {
         orphan_keep(l, samples);
+    } else {
+        av_frame_free(&samples);
     }
 }
 
@@ -177,10 +180,10 @@ static struct lavc_frame *frame_new(struct lavc_stream *l, struct h264_picture *
         return NULL;
     *f = (struct lavc_frame){.of = l,
                              .next = l->frames,
-                             .tag = pic->tag,
+                             .tag = pic->non_existing ? NO_TAG : pic->tag,
                              .number = h264_damage_of(pic->id),
                              .clean = pic->damage.clean,
-                             .samples = orphan_take(l, pic->tag)};
+                             .samples = pic->non_existing ? NULL : orphan_take(l, pic->tag)};
     l->frames = f;
     pic->holder.on_free = on_picture_freed;
     return f;
