@@ -451,7 +451,8 @@ int lavc_stream_create(struct session *s, const AVCodecParameters *par, struct l
     l->session = s;
     l->outputs_tail = &l->outputs;
     l->decoder = (struct lavc_decoder){.live = s->window.live, .got = on_got, .ctx = l};
-    unsigned threads = s->engine->schedule.setting.coders;
+    /* one more than CPUs: they go on while the stream thread copies */
+    unsigned threads = s->engine->schedule.setting.coders + 1;
     int err = lavc_decoder_open(&l->decoder, par, threads < LAVC_THREADS ? threads : LAVC_THREADS);
     if (err) {
         lavc_stream_free(l);
