@@ -123,10 +123,8 @@
 #define SLOTS_IDLE               16
 #define SLOTS_IDLE_BYTES         (128ull << 20) /* bytes that it may hold | by design */
 #define SLOTS_MOST               1280           /* slots of a store | measured */
-/* of a new store, beyond base | by design: it grows while it is used */
-#define SLOTS_FIRST              54
-#define SLOTS_FIRST_LIVE         6              /* the same for a live stream | by design */
-#define SLOTS_FIRST_SOFTWARE     2              /* the same on software devices | by design */
+/* of a new store on software devices, beyond base | by design: it grows while it is used */
+#define SLOTS_FIRST_SOFTWARE     2
 /* slots for a picture of a batch | by design: batches are narrow where slots are few */
 #define SLOTS_OF_WIDTH           4
 #define SLOTS_IMAGE_BYTES        (5ull << 29)   /* bytes of one image | drivers refuse 4 GiB */

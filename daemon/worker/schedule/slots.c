@@ -76,13 +76,16 @@ uint32_t slots_for(const struct schedule *s, const struct slots_wish *wish)
     return want < least ? (uint32_t)least : (uint32_t)want;
 }
 
-/* Little at first: memory takes time to make, and a live stream never needs more. */
+/* Memory takes time to make. A live stream and a short file need little, and never more. Stores of
+ * software devices grow. On hardware they do not: a picture was wrong once in a store that had
+ * grown there, and why is not known yet. */
 uint32_t slots_first(const struct window *w, const struct slots_wish *wish, uint32_t most)
 {
-    uint32_t extra = w->schedule->setting.software ? SLOTS_FIRST_SOFTWARE
-                     : w->live                     ? SLOTS_FIRST_LIVE
-                                                   : SLOTS_FIRST;
-    return wish->base + extra < most ? wish->base + extra : most;
+    uint64_t extra = w->schedule->setting.software   ? SLOTS_FIRST_SOFTWARE
+                     : w->live                       ? SLOTS_EXTRA
+                     : w->frames && w->frames < most ? w->frames
+                                                     : most;
+    return wish->base + extra < most ? wish->base + (uint32_t)extra : most;
 }
 
 /* Twice as many, so that it seldom grows, but no more than its windows can use. */
@@ -292,10 +295,11 @@ enum slots_found slots_find(struct window *w, const struct slots_wish *wish, int
 {
     struct schedule *s = w->schedule;
     uint32_t least = wish->want < SLOTS_EXTRA_LEAST ? wish->want : SLOTS_EXTRA_LEAST;
+    uint32_t whole = slots_first(w, wish, slots_for(s, wish)) - wish->base;
     bool later = false;
     for (struct slots *st = s->stores; st; st = st->next) {
         if (!slots_key_equal(&st->key, &wish->key) ||
-            even_extra(s, st, st->most, wish->base) < least)
+            even_extra(s, st, st->most, wish->base) < (st->small ? whole : least))
             continue;
         if (st->free_count >= slots_owed(s, st) + wish->base) {
             *out = st;

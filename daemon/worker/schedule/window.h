@@ -64,6 +64,7 @@ struct window {
     uint32_t queued;               /* in the entropy queue, not begun, nobody waits for them */
     uint32_t pictures;             /* that exist */
     uint64_t created;              /* that ever did */
+    uint64_t frames;               /* that it will have at most; 0: unknown */
     uint64_t turn;                 /* of the last one */
     uint64_t picture_bytes;        /* host memory of its first picture; 0: none came */
     int64_t live_ns;               /* when the last LIVE picture came */

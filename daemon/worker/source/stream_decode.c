@@ -325,6 +325,14 @@ static int stream_open(struct stream *st)
     return st->failed ? -1 : open_codec(st);
 }
 
+/* At most so many frames; 0: unknown. */
+static uint64_t frames_at_most(const struct stream *st)
+{
+    const struct pelton_open_params *p = &st->session->params;
+    uint64_t file = st->info.frames > 0 && !p->loop ? (uint64_t)st->info.frames : 0;
+    return p->max_frames && (!file || p->max_frames < file) ? p->max_frames : file;
+}
+
 /* What the first frame needs besides its access unit takes longer than any later frame. Where the
  * container has told the parameter sets, it is begun before the first access unit is read. Live
  * streams wait for it, as each frame would else come late. */
@@ -332,6 +340,9 @@ static void prepare(struct stream *st)
 {
     struct session *s = st->session;
     const struct h264_sps *sps = h264_stream_sps(st->codec);
+    engine_lock(st->engine);
+    s->window.frames = frames_at_most(st);
+    engine_unlock(st->engine);
     if (s->lavc || s->probe_only || s->params.fields || !sps)
         return;
     engine_lock(st->engine);

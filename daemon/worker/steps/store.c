@@ -274,7 +274,8 @@ int store_attach(struct session *s, const struct h264_sps *sps)
         if (err)
             return err;
         slots = &st->slots;
-        slots->most = st->growth.planned = most;
+        slots->small = !e->software && slots->count < most;
+        slots->most = st->growth.planned = e->software ? most : slots->count;
         slots_add(&e->schedule, slots);
     }
     START_TRACE_FIRST("first frame store is made");
@@ -322,7 +323,7 @@ static int store_shrink(struct engine *e, struct store *st)
 static void store_give_back(struct engine *e, struct store *st)
 {
     bool last = !e->schedule.stores->next,
-         small = store_bytes(e, &st->slots.key, SLOTS_IDLE) <= SLOTS_IDLE_BYTES;
+         small = e->software && store_bytes(e, &st->slots.key, SLOTS_IDLE) <= SLOTS_IDLE_BYTES;
     if (last && small && !e->gpu_lost && !st->growth.running && !store_shrink(e, st))
         return;
     slots_remove(&e->schedule, &st->slots);

@@ -260,10 +260,16 @@ static void test_growth(void **state)
     w->slots.most = 200;
     assert_int_equal(slots_first(&w->windows[0], &wish, 200), 10 + SLOTS_FIRST_SOFTWARE);
     w->s.setting.software = false;
-    assert_int_equal(slots_first(&w->windows[0], &wish, 200), 10 + SLOTS_FIRST);
-    assert_int_equal(slots_first(&w->windows[0], &wish, 30), 30);
+    assert_int_equal(slots_first(&w->windows[0], &wish, 200), 200);
+    w->windows[0].frames = 20;
+    assert_int_equal(slots_first(&w->windows[0], &wish, 200), 10 + 20);
+    assert_int_equal(slots_first(&w->windows[0], &wish, 25), 25);
+    w->windows[0].frames = UINT64_MAX;
+    assert_int_equal(slots_first(&w->windows[0], &wish, 200), 200);
+    w->windows[0].frames = 0;
     w->windows[0].live = true;
-    assert_int_equal(slots_first(&w->windows[0], &wish, 200), 10 + SLOTS_FIRST_LIVE);
+    assert_int_equal(slots_first(&w->windows[0], &wish, 200), 10 + SLOTS_EXTRA);
+    w->windows[0].live = false;
     w->s.setting.software = true;
     attach(w, 0);
     attach(w, 1);
@@ -286,6 +292,25 @@ static void test_growth(void **state)
     world_free(w);
 }
 
+/* A store that was made for a short file takes such a stream again, and no long one. */
+static void test_small_store(void **state)
+{
+    struct world *w = world(30);
+    struct slots *found = NULL;
+    struct slots_wish wish = slots_wish_of(&w->windows[0], &w->sps);
+    w->s.setting.software = false;
+    w->s.setting.device_memory = 64ull << 30;
+    w->s.setting.image_layers = 2048;
+    assert_int_equal(slots_find(&w->windows[0], &wish, 1, &found), SLOTS_FOUND);
+    w->slots.small = true;
+    assert_int_equal(slots_find(&w->windows[0], &wish, 1, &found), SLOTS_NONE);
+    w->windows[0].frames = 20;
+    assert_int_equal(slots_find(&w->windows[0], &wish, 1, &found), SLOTS_FOUND);
+    w->windows[0].frames = 21;
+    assert_int_equal(slots_find(&w->windows[0], &wish, 1, &found), SLOTS_NONE);
+    world_free(w);
+}
+
 /* Nobody starves as long as there may be more slots. */
 static void test_growth_feeds(void **state)
 {
@@ -305,12 +330,13 @@ static void test_growth_feeds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_base),        cmocka_unit_test(test_quotas),
-        cmocka_unit_test(test_claim),       cmocka_unit_test(test_starves),
-        cmocka_unit_test(test_in_flight),   cmocka_unit_test(test_take_and_give),
-        cmocka_unit_test(test_find),        cmocka_unit_test(test_serve),
-        cmocka_unit_test(test_idle_stores), cmocka_unit_test(test_size_of_a_store),
-        cmocka_unit_test(test_growth),      cmocka_unit_test(test_growth_feeds),
+        cmocka_unit_test(test_small_store),     cmocka_unit_test(test_base),
+        cmocka_unit_test(test_quotas),          cmocka_unit_test(test_claim),
+        cmocka_unit_test(test_starves),         cmocka_unit_test(test_in_flight),
+        cmocka_unit_test(test_take_and_give),   cmocka_unit_test(test_find),
+        cmocka_unit_test(test_serve),           cmocka_unit_test(test_idle_stores),
+        cmocka_unit_test(test_size_of_a_store), cmocka_unit_test(test_growth),
+        cmocka_unit_test(test_growth_feeds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
