@@ -29,6 +29,47 @@ static void open_standard_files(void)
         close(fd);
 }
 
+static void version_print(void)
+{
+    puts("peltond " PELTON_VERSION);
+#ifdef PELTON_LIBCAMERA
+    puts("libcamera " PELTON_LIBCAMERA);
+#else
+    puts("libcamera: not in this build");
+#endif
+}
+
+/* What needs neither log nor loop. False: there is more to do. */
+static bool settings_told(const struct settings *s)
+{
+    if (s->process.help)
+        settings_usage();
+    else if (s->process.version)
+        version_print();
+    else if (s->process.list)
+        settings_list(stdout);
+    else
+        return false;
+    return true;
+}
+
+static int run(const struct settings *s)
+{
+    if (settings_told(s))
+        return 0;
+    log_init(s->process.worker_fd >= 0 ? "peltond worker" : "peltond", s->process.log_level);
+    start_trace("settings are read");
+    if (s->process.worker_fd < 0)
+        environment_check();
+    if (s->process.print)
+        settings_print(s, stdout);
+    else if (s->process.check)
+        puts("the configuration is good");
+    if (s->process.check || s->process.print)
+        return 0;
+    return s->process.worker_fd >= 0 ? worker_process(s) : broker_run(s);
+}
+
 int main(int argc, char **argv)
 {
     struct settings settings;
@@ -39,37 +80,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "peltond: %s\nhint: %s\n", fault.cause, fault.hint);
         return EXIT_USAGE;
     }
-    if (settings.process.help) {
-        settings_usage();
-        return 0;
-    }
-    if (settings.process.version) {
-        puts("peltond " PELTON_VERSION);
-#ifdef PELTON_LIBCAMERA
-        puts("libcamera " PELTON_LIBCAMERA);
-#else
-        puts("libcamera: not in this build");
-#endif
-        return 0;
-    }
-    if (settings.process.list) {
-        settings_list(stdout);
-        return 0;
-    }
-    log_init(settings.process.worker_fd >= 0 ? "peltond worker" : "peltond",
-             settings.process.log_level);
-    start_trace("settings are read");
-    if (settings.process.worker_fd < 0)
-        environment_check();
-    if (settings.process.check || settings.process.print) {
-        if (settings.process.print)
-            settings_print(&settings, stdout);
-        else
-            puts("the configuration is good");
-        settings_free(&settings);
-        return 0;
-    }
-    int rc = settings.process.worker_fd >= 0 ? worker_process(&settings) : broker_run(&settings);
+    int rc = run(&settings);
     settings_free(&settings);
     start_trace("end");
     return rc;

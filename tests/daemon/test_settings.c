@@ -90,6 +90,7 @@ static void levels_of_the_log(void **state)
         assert_int_equal(parse(&s, error, "--log-level", cases[i].word, NULL, NULL), 0);
         assert_int_equal(s.process.log_level, cases[i].level);
         assert_string_equal(s.process.log_name, cases[i].word);
+        settings_free(&s);
     }
 }
 

@@ -7,6 +7,7 @@
 #define PELTON_FUZZ_H
 
 #include "codec/h264.h"
+#include "codec/h264_stream.h"
 
 #include <stdlib.h>
 
