@@ -3,6 +3,7 @@
  * What workers hold, by use. See memory_report.h.
  */
 #include "client/memory_report.h"
+#include "client/ui.h"
 
 #include <stdio.h>
 
@@ -27,27 +28,32 @@ static uint64_t memory_total(const uint64_t uses[PELTON_MEMORY_MOST])
     return sum;
 }
 
-static void side_print(const char *name, const uint64_t uses[PELTON_MEMORY_MOST])
+/* One line. Uses that it has no room for are left out, and "..." stands for them. */
+static void side_print(const char *head, const char *name, const uint64_t uses[PELTON_MEMORY_MOST])
 {
     const char *before = " (";
-    printf("%s %.1f MB", name, (double)memory_total(uses) * 1e-6);
+    char use[64];
+    unsigned width = ui_columns(stdout);
+    int at = printf("%s%s %.1f MB", head, name, (double)memory_total(uses) * 1e-6);
     for (int i = 0; i < PELTON_MEMORY_USES; i++) {
         if (uses[i] < 50000)
             continue;
-        printf("%s%s %.1f", before, use_names[i], (double)uses[i] * 1e-6);
+        int n =
+            snprintf(use, sizeof(use), "%s%s %.1f", before, use_names[i], (double)uses[i] * 1e-6);
+        bool fits = !width || at + n + 6 <= (int)width; /* "...)" and more */
+        at += printf("%s", fits ? use : before[0] == ',' ? ", ..." : "");
+        if (!fits)
+            break;
         before = ", ";
     }
-    printf("%s", before[0] == ',' ? ")" : "");
+    printf("%s\n", before[0] == ',' ? ")" : "");
 }
 
 void memory_print(const char *head, const uint64_t gpu[PELTON_MEMORY_MOST],
                   const uint64_t host[PELTON_MEMORY_MOST])
 {
-    printf("%s", head);
-    side_print("device", gpu);
-    printf(", ");
-    side_print("host", host);
-    printf("\n");
+    side_print(head, "device", gpu);
+    side_print(head, "host", host);
 }
 
 static void side_json(struct json *j, const char *name, const uint64_t uses[PELTON_MEMORY_MOST])

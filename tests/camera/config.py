@@ -87,13 +87,13 @@ def stats(args, daemon, readers):
     p = subprocess.Popen([args.bin + "/pelton", "top", "--socket", daemon.socket],
                          stdout=subprocess.PIPE, text=True)
     stretch = t.Stretch()
-    lines = [p.stdout.readline() for _ in range(7)][1:]
+    lines = [p.stdout.readline() for _ in range(8)][1:]
     p.send_signal(signal.SIGINT)
-    check(p.wait(t.LIMIT_S) == 130 and lines[1].startswith("memory: ")
-          and lines[2].split()[0] == "STREAM"
-          and sorted(l.split()[0] for l in lines[3:]) == sorted("source:" + n for n in readers),
+    check(p.wait(t.LIMIT_S) == 130 and lines[1].startswith("memory: device")
+          and lines[2].startswith("memory: host") and lines[3].split()[0] == "STREAM"
+          and sorted(l.split()[0] for l in lines[4:]) == sorted("source:" + n for n in readers),
           f"stats: top: {lines}")
-    fps = [float(l.split()[8]) for l in lines[3:]]
+    fps = [float(l.split()[8]) for l in lines[4:]]
     t.check_time(check, all(10 < f < 40 for f in fps), stretch, f"stats: frames per second {fps}")
 
 
