@@ -88,7 +88,7 @@ def settings(root, folder):
     out = run(daemon, "-c", yaml, "--check")
     check(out.returncode == 0, f"pelton.yaml passes --check {out.stderr}")
     check("demo: {uri:" in run(daemon, "-c", yaml, "--print-config").stdout, "it has a source demo")
-    whole, n = re.subn(r"^( *)#([a-z_]+:)", r"\1\2", text, flags=re.M)
+    whole, n = re.subn(r"^( *)#([a-z_.]+:)", r"\1\2", text, flags=re.M)
     # the group that the installation makes; a check looks it up
     open(folder + "/whole.yaml", "w").write(whole.replace("[pelton]", "[root]"))
     open(folder + "/door.key", "w").write("secret\n")
