@@ -3,9 +3,9 @@
  * Device memory for the results of decoding on the GPU: coefficients, and records if the GPU
  * derives motion, too. They never cross the bus.
  *
- * The life of a picture's coefficients: `get` when its batch is decoded (steps/entropy_gpu.c), the
- * batch's fetch copies them here, reconstruction copies them into its upload, `put` when that is
- * complete (h264_picture_done). If the picture's decoding or its session comes to nothing, `put`
+ * The life of a picture's coefficients: `get` when its batch is decoded (steps/entropy_batch.c),
+ * the batch's fetch copies them here, reconstruction copies them into its upload, `put` when that
+ * is complete (h264_picture_done). If the picture's decoding or its session comes to nothing, `put`
  * follows at once. If there is no room here, host memory takes them. motion_gpu.h tells the life of
  * records. A pointer from here is a handle: only the device can read there.
  */

@@ -3,26 +3,18 @@
  * Entropy decoding on the GPU: a thread takes batches of pictures out of the entropy queue, has the
  * device decode their slices, and hands each picture back, decoded or refused.
  *
- * A batch is FREE -> DECODING (slices exported and submitted) -> FETCHING (arrays exist, the device
- * copies into them) -> FREE. Only reconstruction reads coefficients. They stay in device memory as
- * long as there is room (device_memory.h). So do the records of pictures whose motion the device
- * derives, too (motion_gpu.h); this thread looks after its batches as well.
- *
- * Pictures of a batch are in no queue. Damage is the CPU's: the device only says that it did not
- * get through. The failure modes are a lost device and one without memory: everything goes back,
- * the thread rests, and the CPU decodes all from then on.
+ * It looks after the batches of motion, too (motion_gpu.h). The failure modes are a lost device and
+ * one without memory: everything goes back, the thread rests, and the CPU decodes all from then on.
  *
  * Thread: its own. Batches are the thread's; the engine's lock guards pictures and statistics.
  */
 #include "daemon/worker/steps/entropy_gpu.h"
 
-#include "codec/h264_error.h"
 #include "codec/h264_export.h"
 #include "daemon/worker/memory/device_memory.h"
 #include "daemon/worker/memory/prefetch.h"
-#include "daemon/worker/schedule/queues.h"
-#include "daemon/worker/schedule/split.h"
 #include "daemon/worker/engine/session_internal.h"
+#include "daemon/worker/steps/entropy_batch.h"
 #include "daemon/worker/steps/motion_gpu.h"
 #include "gpu/h264/gpu_entropy.h"
 #include "proto/start_trace.h"
@@ -31,211 +23,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-
-enum batch_phase { BATCH_FREE, BATCH_DECODING, BATCH_FETCHING };
-
-struct entropy_batch {
-    enum batch_phase phase;
-    struct gpu_entropy_batch *work;
-    uint32_t count;
-    struct {
-        struct picture *picture;
-        uint32_t index;        /* in the work */
-        uint32_t coeff_blocks; /* 0: not decoded there */
-    } parts[SPLIT_PICTURES];
-    uint64_t largest; /* weight of the largest slice */
-    uint64_t bytes;
-    int64_t begin_ns, decoded_ns;
-    double seconds; /* of the device */
-};
-
-struct entropy_gpu {
-    struct engine *engine;
-    struct split_capacity capacity;
-    struct gpu_entropy *gpu; /* with the lock; NULL: not needed yet */
-    /* as long as pictures may lie there; NULL: not needed yet, or no memory */
-    struct resident *resident;
-    struct gpu_entropy_batch *next; /* memory for the next batch exists; NULL: not yet */
-    struct array_maker *arrays;
-    struct motion_gpu *motion; /* NULL: not needed yet, or the coders do it */
-    bool failed;               /* with the lock: it could not be made, or fails */
-    uv_thread_t thread;
-    uint32_t busy;     /* batches in work, */
-    uint32_t made;     /* that ever were at once, so their memory exists, */
-    uint32_t most;     /* and that may be, as memory allows */
-    uint32_t done;     /* since none was in work */
-    double cpu;        /* seconds of this thread that are charged already */
-    int64_t worked_ns; /* when it had work last */
-    bool holds;        /* memory since then that can be given back */
-    struct {
-        uint64_t batches, decoded, given_back, late;
-        uint64_t stayed; /* pictures whose coefficients stayed on the device */
-        /* sums over batches: from the queue until fetched, of the device, and weights of the
-         * largest slices */
-        double seconds, device, largest;
-    } sum;
-    struct entropy_batch batches[SPLIT_BATCHES];
-};
-
-/* ---- pictures back to the schedule ---- */
-
-/* CPU time since the last call, to the sessions of the batch. With the lock. */
-static void batch_charge(struct entropy_gpu *g, const struct entropy_batch *b)
-{
-    double cpu = thread_cpu_seconds(), spent = (cpu - g->cpu) / (b->count ? b->count : 1);
-    g->cpu = cpu;
-    for (uint32_t i = 0; i < b->count; i++) {
-        const struct picture *p = b->parts[i].picture;
-        struct pelton_stats *stats = &session_of(p->window)->stats;
-        stats->cpu_entropy += spent;
-        if (b->bytes)
-            stats->gpu_entropy += b->seconds * (double)p->entropy.bytes / (double)b->bytes;
-    }
-}
-
-static void batch_sum(struct entropy_gpu *g, const struct entropy_batch *b, int64_t now)
-{
-    for (uint32_t i = 0; i < b->count; i++)
-        *(b->parts[i].coeff_blocks ? &g->sum.decoded : &g->sum.given_back) += 1;
-    g->sum.batches++;
-    g->sum.seconds += 1e-9 * (double)(now - b->begin_ns);
-    g->sum.device += b->seconds;
-    g->sum.largest += (double)b->largest;
-}
-
-/* The batch is over: its pictures are decoded, or refused. With the lock. */
-static void batch_settle(struct entropy_gpu *g, struct entropy_batch *b)
-{
-    struct schedule *s = &g->engine->schedule;
-    int64_t now = now_ns();
-    uint32_t late = 0;
-    batch_charge(g, b);
-    for (uint32_t i = 0; i < b->count; i++) {
-        struct picture *p = b->parts[i].picture;
-        late += split_is_late(s, p);
-        if (b->parts[i].coeff_blocks)
-            gpu_entropy_done(s, p, b->parts[i].coeff_blocks, now);
-        else
-            gpu_entropy_refused(s, p, now);
-    }
-    g->sum.late += late;
-    split_learn(&s->split, late);
-    batch_sum(g, b, now);
-    b->count = 0;
-    b->phase = BATCH_FREE;
-    g->busy--;
-    g->done = g->busy ? g->done + 1 : 0;
-}
-
-/* None of it was decoded there. Without the lock. */
-static void batch_forget(struct entropy_gpu *g, struct entropy_batch *b)
-{
-    gpu_entropy_end(b->work);
-    b->work = NULL;
-    for (uint32_t i = 0; i < b->count; i++) {
-        motion_gpu_drop(g->motion, b->parts[i].picture);
-        if (b->parts[i].coeff_blocks)
-            h264_picture_free_arrays(b->parts[i].picture->pic);
-        b->parts[i].picture->records = b->parts[i].picture->coeffs = LIVES_NOWHERE;
-        b->parts[i].coeff_blocks = 0;
-    }
-}
-
-/* ---- one batch ---- */
-
-static int add_slices(struct gpu_entropy_batch *b, const struct h264_picture *pic, uint32_t picture)
-{
-    for (uint32_t i = 0; i < pic->slice_count; i++) {
-        struct ent_slice slice;
-        size_t size;
-        uint8_t *bytes = gpu_entropy_slice_bytes(b, h264_slice_entropy_size(&pic->slices[i]));
-        if (!bytes)
-            return GPU_ERR_NOMEM;
-        if (h264_slice_export_entropy(&pic->slices[i], &slice, bytes, &size))
-            return GPU_ERR_INVALID;
-        int err = gpu_entropy_add_slice(b, picture, &slice, size);
-        if (err)
-            return err;
-    }
-    return GPU_OK;
-}
-
-/* Pictures that could not be added are not ok in the end. Without the lock. */
-static int batch_submit(struct entropy_gpu *g, struct entropy_batch *b)
-{
-    uint32_t added = 0;
-    b->work = g->next;
-    g->next = NULL;
-    for (uint32_t i = 0; i < b->count; i++) {
-        const struct h264_picture *pic = b->parts[i].picture->pic;
-        uint32_t *index = &b->parts[i].index;
-        if (gpu_entropy_add_picture(b->work, pic->mb_count, split_blocks(pic), index))
-            *index = UINT32_MAX;
-        else
-            added += add_slices(b->work, pic, *index) == GPU_OK;
-    }
-    return added ? gpu_entropy_submit(b->work) : GPU_ERR_INVALID;
-}
-
-/* Coefficients stay on the device, or go to the host if it has no room. */
-static bool alloc_arrays(struct entropy_gpu *g, struct picture *p, uint32_t blocks, bool records)
-{
-    struct h264_picture *pic = p->pic;
-    uint32_t step = pic->mb_count * SPLIT_BLOCKS_STEP;
-    if (g->resident && h264_picture_alloc_blocks(pic, blocks, resident_allocator(g->resident),
-                                                 records) == H264_OK) {
-        g->sum.stayed++;
-        p->coeffs = LIVES_DEVICE;
-        return true;
-    }
-    h264_picture_free_arrays(pic);
-    if (h264_picture_alloc_blocks(pic, (blocks + step - 1) / step * step, NULL, records) ==
-        H264_OK) {
-        p->coeffs = LIVES_HOST;
-        return true;
-    }
-    h264_picture_free_arrays(pic);
-    return false;
-}
-
-/* The picture's arrays, for the device to fill. None if it has not decoded it, or if there is no
- * memory. */
-static int fetch_picture(struct entropy_gpu *g, struct entropy_batch *b, uint32_t i)
-{
-    struct picture *p = b->parts[i].picture;
-    const struct h264_arrays *arrays = &p->pic->arrays;
-    uint32_t blocks;
-    if (b->parts[i].index == UINT32_MAX ||
-        !gpu_entropy_picture_ok(b->work, b->parts[i].index, &blocks))
-        return GPU_OK;
-    blocks = blocks ? blocks : 1;
-    bool kept = motion_gpu_keep(g->motion, p);
-    if (!alloc_arrays(g, p, blocks, !kept || motion_gpu_wants_host(p))) {
-        motion_gpu_drop(g->motion, p);
-        return GPU_OK;
-    }
-    b->parts[i].coeff_blocks = blocks;
-    p->records = kept ? LIVES_DEVICE : LIVES_HOST;
-    struct gpu_entropy_target to = {.mbs = arrays->mbs,
-                                    .motion = arrays->motion,
-                                    .syntax = arrays->syntax,
-                                    .coeffs = arrays->coeffs};
-    if (kept)
-        motion_gpu_places(p, &to);
-    return gpu_entropy_fetch(b->work, b->parts[i].index, &to);
-}
-
-static int batch_fetch(struct entropy_gpu *g, struct entropy_batch *b)
-{
-    bool any = false;
-    int err = GPU_OK;
-    for (uint32_t i = 0; i < b->count && err == GPU_OK; i++) {
-        err = fetch_picture(g, b, i);
-        any |= b->parts[i].coeff_blocks != 0;
-    }
-    b->seconds = gpu_entropy_seconds(b->work);
-    return err < 0 ? err : any ? gpu_entropy_fetch_submit(b->work) : GPU_ERR_INVALID;
-}
 
 /* ---- the thread ---- */
 
@@ -254,39 +41,6 @@ static void entropy_gpu_fail(struct entropy_gpu *g, int error)
     engine_log(e, error == GPU_ERR_FEATURE ? 2 : 1, line);
 }
 
-static void batch_measure(struct split *split, const struct entropy_batch *b, int64_t now)
-{
-    split_rate_add(&split->gpu_rate, 1e-9 * (double)(b->decoded_ns - b->begin_ns),
-                   (double)b->largest);
-    split_rate_add(&split->gpu_fetch, 1e-9 * (double)(now - b->decoded_ns), 1);
-}
-
-/* Coefficients in host memory count. With the lock. */
-static void batch_keep(struct schedule *s, const struct entropy_batch *b)
-{
-    for (uint32_t i = 0; i < b->count; i++) {
-        struct picture *p = b->parts[i].picture;
-        if (b->parts[i].coeff_blocks && p->coeffs == LIVES_HOST)
-            split_keep_blocks(s, p, b->parts[i].coeff_blocks);
-    }
-}
-
-/* *over: nothing of it is in work any more. GPU_ERR_INVALID: nothing was decoded. Without the
- * lock. */
-static int batch_advance(struct entropy_gpu *g, struct entropy_batch *b, bool *over)
-{
-    int err = GPU_OK;
-    *over = b->phase == BATCH_FETCHING;
-    if (*over) {
-        gpu_entropy_end(b->work);
-        b->work = NULL;
-    } else {
-        b->decoded_ns = now_ns();
-        err = batch_fetch(g, b);
-    }
-    return err;
-}
-
 /* With the lock, dropped meanwhile. */
 static bool batch_step(struct entropy_gpu *g, struct entropy_batch *b)
 {
@@ -299,18 +53,18 @@ static bool batch_step(struct entropy_gpu *g, struct entropy_batch *b)
         return false;
     }
     if (!err)
-        err = batch_advance(g, b, &over);
+        err = entropy_batch_advance(g, b, &over);
     if (err)
-        batch_forget(g, b);
+        entropy_batch_forget(g, b);
     engine_lock(e);
     if (err && err != GPU_ERR_INVALID)
         entropy_gpu_fail(g, err);
     b->phase = BATCH_FETCHING;
-    batch_keep(&e->schedule, b);
+    entropy_batch_keep(&e->schedule, b);
     if (!err && over)
-        batch_measure(&e->schedule.split, b, now_ns());
+        entropy_batch_measure(&e->schedule.split, b, now_ns());
     if (err || over)
-        batch_settle(g, b);
+        entropy_batch_settle(g, b);
     return true;
 }
 
@@ -411,45 +165,25 @@ static bool next_work(struct entropy_gpu *g)
     return g->next != NULL;
 }
 
-/* With the lock. */
-static bool batch_fill(struct entropy_gpu *g, struct entropy_batch *b)
-{
-    struct picture *pictures[SPLIT_PICTURES];
-    int64_t now = now_ns();
-    b->count = split_choose(&g->engine->schedule, &g->capacity, now, pictures, &b->largest);
-    if (!b->count)
-        return false;
-    b->begin_ns = now;
-    b->bytes = 0;
-    b->seconds = 0;
-    for (uint32_t i = 0; i < b->count; i++) {
-        b->parts[i].picture = pictures[i];
-        b->parts[i].coeff_blocks = 0;
-        b->bytes += pictures[i]->entropy.bytes;
-    }
-    b->phase = BATCH_DECODING;
-    g->busy++;
-    return true;
-}
-
 /* A new batch, if there is enough for one. With the lock, dropped meanwhile. */
 static bool batch_begin(struct entropy_gpu *g)
 {
     struct engine *e = g->engine;
     struct entropy_batch *b = g->gpu && !g->failed ? free_batch(g) : NULL;
-    if (!b || !e->schedule.entropy.first || !arrays_ready(g) || !next_work(g) || !batch_fill(g, b))
+    if (!b || !e->schedule.entropy.first || !arrays_ready(g) || !next_work(g) ||
+        !entropy_batch_fill(g, b))
         return false;
     engine_unlock(e);
-    int err = batch_submit(g, b);
+    int err = entropy_batch_submit(g, b);
     if (err)
-        batch_forget(g, b);
+        entropy_batch_forget(g, b);
     engine_lock(e);
     if (err == GPU_ERR_NOMEM && g->busy > 1)
         g->most = g->busy - 1;
     else if (err && err != GPU_ERR_INVALID)
         entropy_gpu_fail(g, err);
     if (err)
-        batch_settle(g, b);
+        entropy_batch_settle(g, b);
     return true;
 }
 
