@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Shared by the Python tests: a peltond of their own, decoding through it, comparing with FFmpeg.
 """
-import functools, os, pathlib, socket, subprocess, sys, tempfile, time
+import argparse, functools, os, pathlib, shutil, socket, subprocess, sys, tempfile, time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 SKIPPED = 77
@@ -33,6 +33,18 @@ def add_arguments(p):
     p.add_argument("--only", help="part of a name")
     p.add_argument("--jobs", type=int, default=2)
     p.add_argument("--timeout", type=float, default=LIMIT_S, help="seconds for one decode")
+
+
+def arguments(text, *programs):
+    """The arguments of a test whose description is text. Without the programs it is skipped."""
+    p = argparse.ArgumentParser(description=text.splitlines()[0])
+    add_arguments(p)
+    args = p.parse_args()
+    for program in (args.ffmpeg, *programs):
+        if not shutil.which(program):
+            print("skipped: no", program)
+            sys.exit(SKIPPED)
+    return args
 
 
 # Sleeps in steps of 5 ms. Says when and how much too late it woke, and in which tenths of a second

@@ -6,7 +6,7 @@ and longer than what libavformat analyses.
 
 Exit codes: 0, 1, 77 skipped (no ffmpeg with libx264).
 """
-import argparse, pathlib, shutil, subprocess, sys, tempfile
+import pathlib, subprocess, sys, tempfile
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1]),
                 str(pathlib.Path(__file__).resolve().parent)]
@@ -39,12 +39,7 @@ def compare(args, daemon, path, part):
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    t.add_arguments(p)
-    args = p.parse_args()
-    if not shutil.which(args.ffmpeg) or not shutil.which("x264"):
-        print("skipped: no", args.ffmpeg, "or no x264")
-        return t.SKIPPED
+    args = t.arguments(__doc__, "x264")
     bad = count = 0
     with tempfile.TemporaryDirectory() as d, t.Daemon(args) as daemon:
         for name, ext, path in streams(args, d):

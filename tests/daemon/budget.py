@@ -6,7 +6,7 @@
 
 Every decode must give the frames of FFmpeg, whatever the budget is.
 """
-import argparse, hashlib, json, pathlib, shutil, subprocess, sys, tempfile, time
+import hashlib, json, pathlib, subprocess, sys, tempfile, time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent)]
@@ -99,12 +99,7 @@ def two_daemons(args, folder):
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    t.add_arguments(p)
-    args = p.parse_args()
-    if not shutil.which(args.ffmpeg):
-        print("skipped: no", args.ffmpeg)
-        return t.SKIPPED
+    args = t.arguments(__doc__)
     for case in (many_streams, idleness, two_daemons):
         if args.only and args.only not in case.__name__:
             continue

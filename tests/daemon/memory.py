@@ -5,7 +5,7 @@ worker are compared.
 
 Exit codes: 0, 1, 77 skipped (no ffmpeg).
 """
-import argparse, os, pathlib, shutil, subprocess, sys, tempfile
+import os, pathlib, subprocess, sys, tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t
@@ -29,12 +29,7 @@ def peak(args, path, frames):
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    t.add_arguments(p)
-    args = p.parse_args()
-    if not shutil.which(args.ffmpeg):
-        print("skipped: no", args.ffmpeg)
-        return t.SKIPPED
+    args = t.arguments(__doc__)
     with tempfile.TemporaryDirectory() as d:
         subprocess.run([args.ffmpeg, "-v", "error", "-nostdin", "-f", "lavfi", "-i",
                         "testsrc2=size=64x48:rate=25", "-frames:v", "250", "-pix_fmt",

@@ -5,7 +5,7 @@ before it, and an end in time.
 
 Exit codes: 0, 1, 77 skipped (no ffmpeg or x264).
 """
-import argparse, os, pathlib, shutil, socket, subprocess, sys, tempfile
+import os, pathlib, socket, subprocess, sys, tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t
@@ -77,12 +77,7 @@ def frames(text):
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    t.add_arguments(p)
-    args = p.parse_args()
-    if not shutil.which(args.ffmpeg):
-        print("skipped: no", args.ffmpeg)
-        return t.SKIPPED
+    args = t.arguments(__doc__)
     bad = []
 
     with tempfile.TemporaryDirectory() as d:

@@ -7,6 +7,7 @@
 #include "daemon/worker/schedule/queues.h"
 
 #include "daemon/worker/schedule/knobs.h"
+#include "daemon/worker/schedule/xorshift.h"
 
 /* ---- motion: leftist heaps ---- */
 

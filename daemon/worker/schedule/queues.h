@@ -71,13 +71,4 @@ void queue_wait_for(struct picture *p, const struct h264_picture *other);
 /* Its motion is derived, or nobody wants it: those that wait go on. */
 void queue_release(struct schedule *s, struct picture *p);
 
-static inline uint64_t next_random(uint64_t *state)
-{
-    uint64_t x = *state;
-    x ^= x << 13;
-    x ^= x >> 7;
-    x ^= x << 17;
-    return *state = x;
-}
-
 #endif

@@ -9,6 +9,7 @@
 #include "daemon/worker/schedule/knobs.h"
 #include "daemon/worker/schedule/queues.h"
 #include "daemon/worker/schedule/split.h"
+#include "daemon/worker/schedule/xorshift.h"
 #include "proto/start_trace.h"
 
 #include <stdlib.h>

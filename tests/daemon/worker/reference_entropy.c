@@ -14,9 +14,9 @@
 #include "codec/abi/entropy_abi.h"
 #include "codec/h264.h"
 #include "codec/h264_error.h"
+#include "daemon/worker/schedule/xorshift.h"
 #include "gpu/h264/gpu_entropy.h"
 #include "tests/daemon/worker/reference.h"
-#include "tests/tools/random.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -12,11 +12,11 @@
  * - PELTON_TEST_NO_DEVICE_ARENA: there is no device memory for arenas.
  * - PELTON_TEST_SLOTS=SEED: first contents of frame slots and arenas; frames must not depend on it.
  */
+#include "daemon/worker/schedule/xorshift.h"
 #include "gpu/h264/recon.h"
 #include "gpu/tune/tune.h"
 #include "reference/recon_ref.h"
 #include "tests/daemon/worker/reference.h"
-#include "tests/tools/random.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

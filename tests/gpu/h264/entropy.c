@@ -5,12 +5,10 @@
  * may refuse any of them, but accepted results must equal the CPU's. With --time the speed of so
  * many pictures at once is measured instead.
  */
+#include "tests/gpu/h264/check_stream.h"
 #include "tests/gpu/h264/entropy.h"
 #include "codec/abi/entropy_abi.h"
 #include "codec/h264_export.h"
-#include "codec/h264_stream.h"
-#include "tests/tools/annexb.h"
-#include "tests/tools/read_file.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -331,8 +329,9 @@ static int run_pending(struct entropy *p)
 
 /* ---- the stream ---- */
 
-static int take_picture(struct entropy *p, struct h264_picture *pic)
+static int take_picture(void *user, struct h264_picture *pic)
 {
+    struct entropy *p = user;
     int err = 0;
     if (!h264_picture_exports_entropy(pic) || pic->mb_count > BATCH_MBS || !p->most) {
         h264_picture_unref(pic);
@@ -356,46 +355,12 @@ static int take_picture(struct entropy *p, struct h264_picture *pic)
     return err;
 }
 
-static int drain(struct entropy *p)
-{
-    struct h264_picture *pic;
-    int err = 0;
-    while ((pic = h264_stream_next_output(p->stream)))
-        h264_picture_unref(pic);
-    while ((pic = h264_stream_next_decode(p->stream)))
-        if (err == 0)
-            err = take_picture(p, pic);
-        else
-            h264_picture_unref(pic);
-    return err;
-}
-
 /* All pictures of the file that are wanted are taken. */
 int entropy_read_stream(struct entropy *p, const char *path)
 {
-    struct h264_stream_params params = {0};
-    struct h264_diag diag = {0};
-    size_t size = 0;
-    uint8_t *data = read_file(path, &size);
-    int err = data && h264_stream_create(&params, &p->stream) == H264_OK ? 0 : -1;
-    if (err)
-        printf("checkgpu: cannot read %s\n", path);
-    for (size_t at = err ? size : annexb_start(data, size, 0), end;
-         at < size && err == 0 && p->most; at = end) {
-        end = annexb_start(data, size, at + 3);
-        h264_stream_feed(p->stream, data + at, end - at, 0, &diag); /* errors are other tests' */
-        err = drain(p);
-    }
-    if (p->stream) {
-        h264_stream_flush(p->stream);
-        err = err ? err : drain(p);
-    }
-    if (err == 0 && !p->keep)
-        err = run_pending(p);
-    h264_stream_free(p->stream);
-    p->stream = NULL;
-    free(data);
-    return err;
+    struct check_stream s = {.path = path, .take = take_picture, .user = p, .wanted = &p->most};
+    int err = check_stream_read(&s);
+    return err == 0 && !p->keep ? run_pending(p) : err;
 }
 
 void entropy_close(struct entropy *p)

@@ -15,7 +15,6 @@
 struct entropy {
     struct check_env *env;
     struct gpu_entropy *gpu;
-    struct h264_stream *stream;
     struct h264_scratch *scratch;
     struct h264_picture **pictures; /* that the GPU can decode */
     uint32_t count, capacity, most;

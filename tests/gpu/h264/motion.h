@@ -32,7 +32,6 @@ struct motion_case {
 struct motion_check {
     struct check_env *env;
     struct gpu_motion *gpu;
-    struct h264_stream *stream;
     struct h264_scratch *scratch;
     struct motion_case *cases;
     uint32_t count, capacity, most, most_mbs; /* most_mbs: of a picture */

@@ -3,10 +3,8 @@
  * checkgpu --motion: cases from a stream, and the code that checks and timing share.
  */
 #include "codec/h264_export.h"
-#include "codec/h264_stream.h"
+#include "tests/gpu/h264/check_stream.h"
 #include "tests/gpu/h264/motion.h"
-#include "tests/tools/annexb.h"
-#include "tests/tools/read_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,8 +67,9 @@ static bool decode(struct motion_check *p, struct h264_picture *pic)
 }
 
 /* The picture's reference is taken. Those that have no slices have their arrays already. */
-static int take_picture(struct motion_check *p, struct h264_picture *pic)
+static int take_picture(void *user, struct h264_picture *pic)
 {
+    struct motion_check *p = user;
     int err = 0;
     pic->holder.wants_map = 1;
     if (pic->slice_count && h264_picture_alloc(pic) != H264_OK) {
@@ -93,45 +92,15 @@ static int take_picture(struct motion_check *p, struct h264_picture *pic)
     return err;
 }
 
-static int drain(struct motion_check *p)
-{
-    struct h264_picture *pic;
-    int err = 0;
-    while ((pic = h264_stream_next_output(p->stream)))
-        h264_picture_unref(pic);
-    while ((pic = h264_stream_next_decode(p->stream)))
-        if (err == 0)
-            err = take_picture(p, pic);
-        else
-            h264_picture_unref(pic);
-    return err;
-}
-
 int motion_read_stream(struct motion_check *p, const char *path)
 {
-    struct h264_stream_params params = {.late_arrays = true};
-    struct h264_diag diag = {0};
-    size_t size = 0;
-    uint8_t *data = read_file(path, &size);
-    int err = data && h264_stream_create(&params, &p->stream) == H264_OK ? 0 : -1;
-    if (err)
-        printf("checkgpu: cannot read %s\n", path);
-    for (size_t at = err ? size : annexb_start(data, size, 0), end;
-         at < size && err == 0 && p->most; at = end) {
-        end = annexb_start(data, size, at + 3);
-        h264_stream_feed(p->stream, data + at, end - at, 0, &diag); /* errors are other tests' */
-        err = drain(p);
-    }
-    if (p->stream) {
-        h264_stream_flush(p->stream);
-        err = err ? err : drain(p);
-    }
-    if (err == 0 && p->count)
-        err = p->flush(p);
-    h264_stream_free(p->stream);
-    p->stream = NULL;
-    free(data);
-    return err;
+    struct check_stream s = {.path = path,
+                             .params = {.late_arrays = true},
+                             .take = take_picture,
+                             .user = p,
+                             .wanted = &p->most};
+    int err = check_stream_read(&s);
+    return err == 0 && p->count ? p->flush(p) : err;
 }
 
 int motion_add_case(struct gpu_motion_batch *b, const struct motion_case *c, uint8_t *device,

@@ -10,6 +10,7 @@
 #include "daemon/worker/schedule/queues.h"
 #include "daemon/worker/schedule/slots.h"
 #include "daemon/worker/schedule/split.h"
+#include "daemon/worker/schedule/xorshift.h"
 
 #define WINDOWS  2
 #define PICTURES 12 /* alive at a time */

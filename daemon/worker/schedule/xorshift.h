@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Random numbers for tests: xorshift64. A seed gives the same numbers everywhere. The state is
- * never 0.
+ * Random numbers by xorshift64. A seed gives the same numbers everywhere. The state is never 0.
  */
-#ifndef PELTON_TESTS_RANDOM_H
-#define PELTON_TESTS_RANDOM_H
+#ifndef PELTON_XORSHIFT_H
+#define PELTON_XORSHIFT_H
 
 #include <stdint.h>
 
