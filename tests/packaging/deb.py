@@ -80,6 +80,13 @@ def files(debs, root):
             check(len(list(pathlib.Path(root).glob(path))) == 1, f"{name} has /{path}")
 
 
+def hardening(root):
+    found = [str(f) for place in ("usr/bin/pelton*", "usr/lib/*/libpelton.so.0")
+             for f in pathlib.Path(root).glob(place)]
+    out = run(str(ROOT / "scripts/check-hardening"), *found)
+    check(out.returncode == 0 and len(found) == 3, f"check-hardening: {out.stdout}{out.stderr}")
+
+
 def settings(root, folder):
     """The shipped configuration is good as it is, and so is each line behind a '#'. It names every
     key of the daemon."""
@@ -239,6 +246,7 @@ def main():
         debs = make(args.build, folder + "/packages")
         files(debs, folder + "/files")
         fields(debs)
+        hardening(folder + "/files")
         settings(folder + "/files", folder)
         manuals(folder + "/files")
         completions(folder + "/files")
