@@ -1,0 +1,409 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A subscription: open a file or a source, read frames, learn about its end."""
+from __future__ import annotations
+
+import collections
+import gc
+import os
+import stat
+import time
+from typing import (Any, Callable, Deque, Dict, Iterator, List, NamedTuple, Optional, Set, Tuple,
+                    Union)
+
+from . import _daemon, _proto, errors
+from ._connection import Connection, deadline_of
+from ._frame import Frame, Lease, Pool, release_of
+
+POLICIES = {"lossless": 0, "latest": 1, "fifo": 2}
+ON_ERROR = {"show": 0, "drop": 1, "fail": 2, "show_all": 3}
+FIFO_MOST = 60
+OPEN_S = 120.0  # a software device compiles its shaders first
+END_S = 2.0     # the end of a stream may come while the program holds all slots
+STALE_S = 0.05  # a frame that waited in the socket since an earlier question
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.25, 8.0
+Source = Union[str, "os.PathLike[str]", int, Any]
+
+
+class Event(NamedTuple):
+    """`kind` is "format" (a new epoch begins), "restarting", "running" or "reconnected"; `text` is
+    the daemon's."""
+    kind: str
+    text: str
+    epoch: int
+
+
+class Place(NamedTuple):
+    """Where a source is: an address for the daemon, or a descriptor that is passed."""
+    name: str
+    uri: str
+    path: Optional[str]
+    fd: int
+
+    @property
+    def named(self) -> bool:
+        return self.uri.startswith("source:")
+
+
+def place_of(source: Source) -> Place:
+    """A path, an address with "://", "source:NAME", the bare NAME of a source, an open file, or its
+    descriptor."""
+    if isinstance(source, int):
+        return Place(f"descriptor {source}", "", None, source)
+    if hasattr(source, "fileno"):
+        return Place(str(getattr(source, "name", "input")), "", None, source.fileno())
+    text = os.fspath(source)
+    if isinstance(text, bytes):
+        text = os.fsdecode(text)
+    if "://" in text or text.startswith("source:"):
+        return Place(text, text, None, -1)
+    if isinstance(source, str) and text and not set(text) & set("/.") and not os.path.exists(text):
+        return Place(text, "source:" + text, None, -1)
+    return Place(text, "", text, -1)
+
+
+def policy_of(text: Optional[str], place: Place) -> Tuple[int, int]:
+    """Number and depth. Files default to every frame, other sources to the newest."""
+    if text is None:
+        return POLICIES["latest" if place.uri else "lossless"], 0
+    word, _, depth = text.partition(":")
+    if word not in POLICIES or (depth and (word != "fifo" or not depth.isdigit())):
+        raise errors.UsageError(f"policy {text!r} is none", "lossless, latest, or fifo:N")
+    if depth and not 1 <= int(depth) <= FIFO_MOST:
+        raise errors.UsageError(f"policy {text!r}", f"N is 1 to {FIFO_MOST}")
+    return POLICIES[word], int(depth or 0)
+
+
+def microseconds(seconds: Optional[float]) -> int:
+    return -1 if not seconds else int(round(seconds * 1e6))
+
+
+def open_file(path: str) -> int:
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as e:
+        raise errors.of_errno(e, path) from None
+    st = os.fstat(fd)
+    if stat.S_ISDIR(st.st_mode) or (stat.S_ISREG(st.st_mode) and not st.st_size):
+        os.close(fd)
+        what = "is a directory" if stat.S_ISDIR(st.st_mode) else "the file is empty"
+        raise errors.InputError(f"{path}: {what}")
+    return fd
+
+
+class Stream:
+    """An open source. Iterate over it, or call read().
+
+    A program may hold as many frames as the stream has slots (`slots`). With all of them held no
+    further frame can come: read() then raises SlotsExhausted. Any thread may give frames back; one
+    thread at a time reads a stream.
+    """
+
+    def __init__(self, place: Place, options: Any, socket: Optional[str] = None,
+                 timeout: float = OPEN_S, reconnect: bool = False,
+                 on_event: Optional[Callable[[Event], None]] = None) -> None:
+        self.name = place.name
+        self.events: Deque[Event] = collections.deque(maxlen=64)
+        self._place, self._options, self._socket = place, options, socket
+        self._timeout, self._reconnect, self._on_event = timeout, reconnect, on_event
+        self._held: Set[Tuple[int, int, int, int]] = set()
+        self._next_sequence = self._opened = 0
+        self._closed = False
+        self._pid = os.getpid()
+        self._conn: Connection = None  # type: ignore[assignment]
+        self._open()
+
+    # ---- open and close ----
+
+    def _open(self) -> None:
+        """Also after the loss of a connection: then epochs of the new one begin anew."""
+        conn = _daemon.connection(self._socket, self._place.named)
+        self._conn, self._id = conn, conn.new_object()
+        self._pools: Dict[int, Pool] = {}
+        self._queue: Deque[Any] = collections.deque()
+        self._end: Any = None
+        self._credit = 0.0  # when it was asked for
+        self._newest = -1
+        self._last = False
+        self._opened += 1
+        conn.streams[self._id] = self
+        fd = open_file(self._place.path) if self._place.path is not None else self._place.fd
+        try:
+            request = conn.start(_proto.OPEN, self._options.SerializeToString(), self._id,
+                                 [fd] if fd >= 0 else [])
+            self.info = conn.answer(request, _proto.OPEN_REPLY, deadline_of(self._timeout)).info
+        finally:
+            if self._place.path is not None:
+                os.close(fd)
+        if not self.info.supported:
+            conn.wait(lambda: self._end is not None, deadline_of(self._timeout))
+            self._raise_end()
+            raise errors.Unsupported(f"{self.name}: {self.info.unsupported_what}")
+
+    def close(self) -> None:
+        """Ends the subscription. Arrays of frames that are still held keep their contents."""
+        if not self._closed:
+            self._closed = True
+            if self._conn is not None:
+                self._conn.post(_proto.CLOSE, b"", self._id)
+                self._conn.streams.pop(self._id, None)
+                self._queue.clear()
+                self._pools.clear()
+
+    def __del__(self) -> None:
+        if hasattr(self, "_closed"):
+            self.close()
+
+    def __enter__(self) -> "Stream":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a stream belongs to its process: open it in the one that reads it")
+
+    # ---- messages, by whichever thread reads the socket ----
+
+    def _on_message(self, kind: int, m: Any, fds: List[int]) -> None:
+        if self._end is not None:
+            return
+        if kind == _proto.FRAME_READY:
+            pool = self._pools.get(m.epoch)
+            if pool is None or pool.address is None or m.slot >= pool.slots:
+                raise errors.ProtocolError("the daemon sent a frame in a slot that does not exist")
+            self._credit = 0.0
+            self._queue.append(m)
+        elif kind == _proto.FORMAT_CHANGED:
+            if m.epoch in self._pools:
+                raise errors.ProtocolError("the daemon announced an epoch twice")
+            self._pools[m.epoch] = Pool(m, fds)
+            self._newest = m.epoch
+            waiting = {f.epoch for f in self._queue} | {m.epoch}
+            self._pools = {e: p for e, p in self._pools.items() if e in waiting}
+            self._tell("format", f"{m.width}x{m.height} {m.pix_fmt}", m.epoch)
+        elif kind == _proto.SOURCE_STATE and m.state in (1, 2):
+            self._tell("running" if m.state == 1 else "restarting", m.cause, self._newest)
+        elif kind == _proto.EOS:
+            self._end = m
+
+    def _tell(self, kind: str, text: str, epoch: int) -> None:
+        self.events.append(Event(kind, text, epoch))
+
+    def _raise_end(self) -> None:
+        if self._end is not None and self._end.failure.code:
+            f = self._end.failure
+            raise errors.of_code(f.code, f.cause, f.hint)
+
+    # ---- frames ----
+
+    def read(self, timeout: Optional[float] = None) -> Optional[Frame]:
+        """The next frame; None: the stream has ended. With policy "latest" it is the newest frame
+        at the time of the call. timeout is in seconds; None waits for ever. Raises Timeout,
+        SlotsExhausted, or the failure that ended the stream, after the frames before it."""
+        deadline = deadline_of(timeout)
+        while True:
+            try:
+                m = self._next(deadline)
+            except errors.Gone:
+                if not self._reconnect or self._closed or self._pid != os.getpid():
+                    raise
+                self._connect_again(deadline)
+                continue
+            self._report()
+            if m is None:
+                return None
+            if not self._place.uri and m.sequence < self._next_sequence:
+                self._release(m)  # a file is read again from its start after a reconnection
+                continue
+            self._next_sequence = m.sequence + 1
+            return Frame(Lease(self, self._pools[m.epoch], m), m)
+
+    def _next(self, deadline: float) -> Any:
+        if self._closed:
+            raise errors.UsageError("the stream is closed")
+        self._drop_stale()
+        if not self._queue and self._end is None:
+            self._ask()
+            self._wait(deadline)
+        if self._queue:
+            m = self._queue.popleft()
+            self._last = bool(m.flags & 8)
+            return m
+        self._raise_end()
+        return None
+
+    def _ask(self) -> None:
+        if self._options.policy and not self._credit and not self._conn.dead:
+            self._credit = time.monotonic()
+            self._conn.send(_proto.CREDIT, _proto.Credit(count=1).SerializeToString(),
+                            object_id=self._id)
+
+    def _drop_stale(self) -> None:
+        """A frame may wait that an earlier call asked for, which ended by its time-out. The reader
+        wants the newest one now."""
+        if self._options.policy != POLICIES["latest"]:
+            return
+        if self._credit and time.monotonic() - self._credit > STALE_S:
+            self._conn.wait(lambda: False, 0)
+        while self._queue and time.monotonic_ns() - self._queue[0].decoded_ns > STALE_S * 1e9:
+            self._release(self._queue.popleft())
+
+    def _wait(self, deadline: float) -> None:
+        ready = lambda: self._queue or self._end is not None
+        if self._exhausted():
+            gc.collect()  # frames in cycles hold their slots until then
+            if self._exhausted() and not self._last:
+                if self._conn.wait(ready, min(deadline, time.monotonic() + END_S)):
+                    return
+                if self._exhausted():
+                    raise errors.SlotsExhausted(
+                        f"{self.name}: the program holds all {self.slots} slots, so no frame comes",
+                        "close() frames, drop arrays of theirs, copy them, or open with slots=N")
+        if not self._conn.wait(ready, deadline):
+            raise errors.Timeout(f"{self.name}: no frame in time")
+
+    def _exhausted(self) -> bool:
+        if len(self._held) < self.slots or not self.slots:
+            return False
+        mine = (self._opened, self._newest)
+        return sum(key[:2] == mine for key in list(self._held)) >= self.slots
+
+    def _release(self, m: Any) -> None:
+        self._conn.post(_proto.RELEASE, release_of(m), self._id)
+
+    def _report(self) -> None:
+        while self._on_event and self.events:
+            self._on_event(self.events.popleft())
+
+    def _connect_again(self, deadline: float) -> None:
+        pause, why = FIRST_PAUSE_S, self._conn.dead
+        while True:
+            if time.monotonic() + pause > deadline:
+                raise errors.Timeout(f"{self.name}: no connection in time ({why})")
+            time.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE_S)
+            try:
+                self._open()
+            except (errors.Gone, errors.NoDaemon, errors.Timeout):
+                continue
+            self._tell("reconnected", str(why), self._newest)
+            return
+
+    def __iter__(self) -> Iterator[Frame]:
+        return self
+
+    def __next__(self) -> Frame:
+        frame = self.read()
+        if frame is None:
+            raise StopIteration
+        return frame
+
+    # ---- what is known ----
+
+    @property
+    def slots(self) -> int:
+        """Frames of the shared memory; 0 before the first format."""
+        pool = self._pools.get(self._newest)
+        return pool.slots if pool else 0
+
+    @property
+    def held(self) -> int:
+        """Frames that the program holds."""
+        return len(self._held)
+
+    @property
+    def ended(self) -> bool:
+        """No frame follows."""
+        return self._closed or (self._end is not None and not self._queue)
+
+    @property
+    def width(self) -> int:
+        """Pixels, as the container or the first picture says."""
+        return self.info.width
+
+    @property
+    def height(self) -> int:
+        """Pixels."""
+        return self.info.height
+
+    @property
+    def pix_fmt(self) -> str:
+        """FFmpeg's name of the stream's own pixel format."""
+        return self.info.pix_fmt
+
+    @property
+    def codec(self) -> str:
+        return self.info.codec
+
+    @property
+    def fps(self) -> float:
+        """Frames per second on average; 0: not known."""
+        for rate in (self.info.avg_frame_rate, self.info.frame_rate):
+            if rate.num > 0 and rate.den > 0:
+                return rate.num / rate.den
+        return 0.0
+
+    @property
+    def duration(self) -> Optional[float]:
+        """Seconds; None: not known."""
+        return None if self.info.duration_us < 0 else self.info.duration_us / 1e6
+
+    @property
+    def frames(self) -> Optional[int]:
+        """Number of frames; None: not known."""
+        return None if self.info.frames < 0 else self.info.frames
+
+    def stats(self, timeout: float = 10.0) -> Any:
+        """The totals so far: the message StatsReply."""
+        if self._end is not None:
+            return self._end.stats
+        request = self._conn.start(_proto.STATS, object_id=self._id)
+        return self._conn.answer(request, _proto.STATS_REPLY, deadline_of(timeout))
+
+    def __repr__(self) -> str:
+        return f"<Stream {self.name} {self.width}x{self.height} {self.pix_fmt}>"
+
+
+def open(source: Source, device: Optional[str] = None, *, policy: Optional[str] = None,
+         pix_fmt: str = "", start: float = 0.0, duration: Optional[float] = None, frames: int = 0,
+         loop: bool = False, realtime: bool = False, fps: float = 0.0, on_error: str = "show",
+         side_data: int = 0, slots: int = 0, socket: Optional[str] = None, timeout: float = OPEN_S,
+         reconnect: bool = False,
+         on_event: Optional[Callable[[Event], None]] = None) -> Stream:
+    """Opens a file, a camera, an address, or a source that the daemon's configuration names.
+
+    source      a path, an open file or descriptor, an address ("rtsp://…"), "source:NAME" or NAME
+    device      None: frames in host memory. "cuda" is not available yet and raises NoDevice
+    policy      "lossless" (files), "latest" (other sources), or "fifo:N"
+    pix_fmt     "gray", "nv12" of yuv420p, planar YUV of gray; empty: the stream's own
+    start, duration   seconds of the source
+    frames      number of frames to decode; 0: all
+    loop        reads a file again from its start
+    realtime    reads a file at its own pace
+    fps         frames per second of the source's time that are wanted; 0: all
+    on_error    damaged frames: "show" (concealed, frame.damaged), "drop", "fail", "show_all"
+    side_data   1: SEI messages with members of their own and user data; 2: every message
+    slots       frames of the shared memory; 0: the daemon's choice
+    socket      of a daemon; None: the one that runs, else a private one for files and addresses
+    timeout     seconds for opening
+    reconnect   after the loss of the daemon the stream is opened again, and goes on
+    on_event    called with each Event before the frame that follows it
+    """
+    if device not in (None, "cpu", "host"):
+        raise errors.NoDevice(f"device {device!r}: frames in device memory are not available yet",
+                              "leave device out, and upload frame.planes: torch.from_numpy("
+                              "numpy.array(frame)).cuda()")
+    if on_error not in ON_ERROR:
+        raise errors.UsageError(f"on_error {on_error!r} is none", ", ".join(ON_ERROR))
+    place = place_of(source)
+    number, depth = policy_of(policy, place)
+    for name, value in (("start", start), ("duration", duration or 0), ("frames", frames),
+                        ("fps", fps), ("slots", slots), ("side_data", side_data)):
+        if value < 0:
+            raise errors.UsageError(f"{name} is {value}", f"{name} is 0 or more")
+    options = _proto.Open(uri=place.uri, name=place.name, pix_fmt=pix_fmt, policy=number,
+                          depth=depth or slots, loop=loop, realtime=realtime,
+                          start_us=microseconds(start), duration_us=microseconds(duration),
+                          max_frames=frames, on_error=ON_ERROR[on_error], max_fps=fps,
+                          side_data=side_data)
+    return Stream(place, options, socket, timeout, reconnect, on_event)

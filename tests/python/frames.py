@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Frames of the Python package are those of `pelton decode -f framemd5`, in each pixel format, from
+a running daemon and from a private one. Views are read-only and keep their slot. Failures are
+exceptions with the daemon's text.
+"""
+import argparse, gc, os, pickle, sys, tempfile, threading
+
+from pythontest import check, clip, equal, finish, framemd5, md5, raises, t, use_programs
+import numpy as np
+import pelton
+
+FORMATS = {"yuv420p": (), "yuv422p": (), "yuv444p": (), "gray": (), "yuv420p10le": (),
+           "yuv422p10le": ()}
+
+
+def formats(args, daemon, folder):
+    for name in FORMATS:
+        path = clip(folder, name + ".mp4", pix_fmt=name, size="98x70")
+        want = framemd5(args, daemon, path)
+        with pelton.open(path, socket=daemon.socket) as s:
+            frames = list(map(lambda f: (md5(f), f.pix_fmt, f.planes[0].shape), s))
+        equal([f[0] for f in frames], want, f"{name}: {len(want)} frames as of pelton decode")
+        equal({f[1:] for f in frames}, {(name, (70, 98))}, f"{name}: format and shape")
+    path = folder + "/yuv420p.mp4"
+    for fmt in ("nv12", "gray"):
+        with pelton.open(path, socket=daemon.socket, pix_fmt=fmt) as s:
+            got = [md5(f) for f in s]
+        equal(got, framemd5(args, daemon, path, "-pix_fmt", fmt), f"{fmt} of yuv420p")
+
+
+def parts(args, daemon, path):
+    with pelton.open(path, socket=daemon.socket, start=0.16, duration=0.2) as s:
+        got = [md5(f) for f in s]
+    equal(got, framemd5(args, daemon, path, "-ss", "0.16", "-t", "0.2"), "start and duration")
+    with pelton.open(path, socket=daemon.socket, frames=3) as s:
+        equal([f.sequence for f in s], [0, 1, 2], "three frames")
+        equal(s.read(), None, "None after the end")
+        check(s.ended and s.stats().frames >= 3, "the totals after the end")
+    with open(path, "rb") as file, pelton.open(file, socket=daemon.socket, frames=1) as s:
+        equal(len(list(s)), 1, "an open file")
+
+
+def views(daemon, path):
+    with pelton.open(path, socket=daemon.socket) as s:
+        first = s.read()
+        check(first.key and not first.damaged and first.time == 0, repr(first))
+        check(not first.y.flags.writeable and not first.y.flags.owndata, "a read-only view")
+        raises(ValueError, lambda: first.y.fill(0), "read-only")
+        raises(TypeError, lambda: pickle.dumps(first), "shared memory")
+        y, want = first.y[10:20], first.y[10:20].copy()
+        first.close()
+        raises(ValueError, lambda: first.planes, "closed")
+        del first
+        gc.collect()
+        rest = sum(1 for _ in s)
+        check(np.array_equal(y, want), f"a view keeps its slot while {rest} frames pass")
+        equal(s.held, 1, "one slot is held by the view")
+        del y
+        equal(s.held, 0, "and is given back with it")
+        check(repr(s).startswith("<Stream"), repr(s))
+
+
+def exhaustion(daemon, path):
+    with pelton.open(path, socket=daemon.socket, slots=4) as s:
+        held = [s.read()]
+        slots = s.slots
+        held += [s.read() for _ in range(slots - 1)]
+        hashes = [md5(f) for f in held]
+        e = raises(pelton.SlotsExhausted, s.read, f"all {slots} slots")
+        check(e is not None and "slots=N" in e.hint, "with a hint")
+        equal([md5(f) for f in held], hashes, "and the frames are as before")
+        cycle = [held.pop()]
+        cycle.append(cycle)
+        del cycle
+        check(s.read() is not None, "frames in cycles are found")
+        threading.Thread(target=held.clear).start()
+        equal(sum(1 for _ in s), 12 - slots - 1, "then the rest comes")
+    frames = [f for f in pelton.open(path, socket=daemon.socket, frames=slots, slots=slots)]
+    equal(len(frames), slots, "as many frames as slots are no failure")
+
+
+def failures(daemon, folder, path):
+    raises(pelton.InputError, lambda: pelton.open(folder + "/none.mp4"), "No such file")
+    raises(OSError, lambda: pelton.open(folder), "is a directory")
+    raises(pelton.NoDaemon, lambda: pelton.open(path, socket=folder + "/none"), "no daemon")
+    raises(pelton.NoDaemon, lambda: pelton.open("source:door"), "no daemon runs")
+    raises(pelton.NoDevice, lambda: pelton.open(path, device="cuda"), "not available yet")
+    for more in ({"policy": "all"}, {"policy": "fifo:99"}, {"start": -1}, {"on_error": "hide"}):
+        raises(pelton.UsageError, lambda: pelton.open(path, **more), "")
+    text = folder + "/text.mp4"
+    open(text, "w").write("no video\n" * 100)
+    e = raises(pelton.InputError, lambda: list(pelton.open(text, socket=daemon.socket)), "text.mp4")
+    equal(pickle.loads(pickle.dumps(e)).cause, e.cause, "a failure is pickled")
+    raises(pelton.UsageError, lambda: list(pelton.open(path, pix_fmt="rgb24",
+                                                       socket=daemon.socket)), "rgb24")
+    s = pelton.open(path, socket=daemon.socket)
+    s.close()
+    raises(pelton.UsageError, s.read, "closed")
+    raises(pelton.Timeout, lambda: pelton.open(os.pipe()[0], socket=daemon.socket, timeout=0.2), "")
+
+
+def damage(args, daemon, folder):
+    path = clip(folder, "whole.264", "-x264-params", "slices=4:keyint=6", frames=10)
+    data = bytearray(open(path, "rb").read())
+    for i in range(len(data) // 2, len(data) // 2 + 60):
+        data[i] ^= 0x55
+    broken = folder + "/broken.264"
+    open(broken, "wb").write(data)
+    with pelton.open(broken, socket=daemon.socket) as s:
+        frames = [(f.damaged, md5(f)) for f in s]
+    check(any(f[0] for f in frames), f"damage is flagged: {sum(f[0] for f in frames)} frames")
+    equal([f[1] for f in frames], framemd5(args, daemon, broken), "and concealed as elsewhere")
+    raises(pelton.DecodeError,
+           lambda: list(pelton.open(broken, socket=daemon.socket, on_error="fail")), "")
+
+
+def private(args, daemon, path):
+    want = framemd5(args, daemon, path)
+    with pelton.open(path) as s:
+        equal([md5(f) for f in s], want, "a private daemon")
+        child = s._conn.child
+    pelton.close()
+    check(child.poll() is not None, "which ends with pelton.close()")
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    t.add_arguments(p)
+    args = p.parse_args()
+    use_programs(args)
+    with tempfile.TemporaryDirectory() as folder, t.Daemon(args) as daemon:
+        formats(args, daemon, folder)
+        path = folder + "/yuv420p.mp4"
+        parts(args, daemon, path)
+        views(daemon, path)
+        exhaustion(daemon, path)
+        failures(daemon, folder, path)
+        damage(args, daemon, folder)
+        private(args, daemon, path)
+        equal(daemon.validation_messages(), [], "no validation messages")
+    finish()
+
+
+main()
