@@ -69,6 +69,16 @@ static bool find_group(const struct settings *o, gid_t *out)
     return true;
 }
 
+/* A service without capabilities may give a file to none but its own groups, and the filter of its
+ * unit has no chown. The file mostly has the right group from the start. */
+static int give_group(const char *path, gid_t group)
+{
+    struct stat st;
+    if (group == (gid_t)-1 || (lstat(path, &st) == 0 && st.st_gid == group))
+        return 0;
+    return chown(path, (uid_t)-1, group);
+}
+
 static int bind_and_listen(struct listener *l, const char *path)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -87,7 +97,7 @@ static int bind_and_listen(struct listener *l, const char *path)
     int rc = bind(fd, (const struct sockaddr *)&address, sizeof(address));
     int error = errno;
     umask(mask);
-    if (rc == 0 && group != (gid_t)-1 && chown(path, (uid_t)-1, group) < 0) {
+    if (rc == 0 && give_group(path, group) < 0) {
         log_line(LOG_LEVEL_ERROR, "%s: group %s: %s", path, l->broker->settings->listen.group,
                  strerror(errno));
         unlink(path);

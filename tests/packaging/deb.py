@@ -17,6 +17,8 @@ FILES = {
     "peltond": ("usr/bin/peltond", "etc/pelton/pelton.yaml", "usr/share/pelton/demo.mp4",
                 "usr/lib/systemd/system/peltond.service", "usr/lib/systemd/system/peltond.socket",
                 "usr/lib/sysusers.d/pelton.conf", "usr/lib/tmpfiles.d/pelton.conf",
+                "usr/share/doc/peltond/examples/no-network.conf",
+                "usr/share/doc/peltond/examples/any-network.conf",
                 "usr/share/man/man8/peltond.8.gz", "usr/share/man/man5/pelton.yaml.5.gz"),
     "libpelton0": ("usr/lib/*/libpelton.so.0",),
     "libpelton-dev": ("usr/include/pelton.h", "usr/lib/*/pkgconfig/pelton.pc",

@@ -116,12 +116,11 @@ class Plain(Machine):
         parser.read(f"{self.root}/usr/lib/systemd/system/{name}")
         return parser
 
-    def ids(self, user, groups):
-        """Numbers of user and groups in there."""
+    def ids(self, user):
+        """Numbers of a user, its group and its other groups in there."""
         read = lambda path: [l.split(":") for l in open(self.root + path).read().splitlines()]
         uid, gid = next((int(l[2]), int(l[3])) for l in read("/etc/passwd") if l[0] == user)
-        known = {l[0]: int(l[2]) for l in read("/etc/group")}
-        return uid, gid, [known[g] for g in groups]
+        return uid, gid, [int(l[2]) for l in read("/etc/group") if user in l[3].split(",")]
 
     def folder(self, path, mode, uid, gid):
         os.makedirs(self.root + path, exist_ok=True)
@@ -131,7 +130,7 @@ class Plain(Machine):
     def launch(self, listening=None):
         """As systemd would: folders, user, groups, environment, and a socket to notify."""
         s = self.unit("peltond.service")["Service"]
-        uid, gid, more = self.ids(s["User"], s["SupplementaryGroups"].split())
+        uid, gid, more = self.ids(s["User"])
         mode = int(s["RuntimeDirectoryMode"], 8)
         self.folder("/run/" + s["RuntimeDirectory"], mode, uid, gid)
         self.folder("/var/cache/" + s["CacheDirectory"], 0o755, uid, gid)
@@ -185,7 +184,7 @@ class Plain(Machine):
         """Ends the service, and starts it with the socket that peltond.socket describes."""
         path = self.root + "/run/pelton/pelton.sock"
         s = self.unit("peltond.socket")["Socket"]
-        uid, gid, _ = self.ids(s["SocketUser"], [])
+        uid, gid, _ = self.ids(s["SocketUser"])
         st = os.stat(path)
         check((st.st_mode & 0o777, st.st_gid) == (0o660, gid),
               f"the socket: {st.st_mode & 0o777:o} {st.st_gid}")

@@ -117,6 +117,12 @@ static int fail_network(const struct source *src, int error, struct pelton_failu
     case AVERROR(ENETUNREACH):
         return fail(failure, PELTON_ERR_REFUSED, src->name, "there is no way to the host",
                     "check the network");
+    case AVERROR(EPERM):
+    case AVERROR(EAFNOSUPPORT):
+        return fail(failure, PELTON_ERR_PERMISSION, src->name,
+                    "the daemon may not reach this address",
+                    "its unit names the networks that it may: see any-network.conf in "
+                    "/usr/share/doc/peltond/examples");
     case AVERROR(ETIMEDOUT):
         return fail(failure, PELTON_ERR_TIMEOUT, src->name, "no answer for ten seconds",
                     "check address and network");
