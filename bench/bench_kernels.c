@@ -8,6 +8,7 @@
  */
 #include "bench/bench_kernels.h"
 #include "bench/kernel_command.h"
+#include "gpu/engine/driver_cache.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -58,6 +59,7 @@ static enum kernel_outcome kernels_no_memory(struct kernels *k)
 
 static int kernels_open_device(struct kernels *k)
 {
+    driver_cache_guard();
     int err = gpu_open(&(struct gpu_params){.device = k->command->device,
                                             .timestamps = true,
                                             .log = k->command->log},

@@ -5,6 +5,7 @@
 #include "bench/bench_tune.h"
 #include "client/commands.h"
 #include "client/ui.h"
+#include "gpu/engine/driver_cache.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -32,6 +33,7 @@ int cmd_tune(struct client_options *o, struct failure *f)
     struct tune tune;
     char path[CACHE_PATH];
     int64_t start = now_ns();
+    driver_cache_guard();
     int rc = 0,
         err = gpu_open(
             &(struct gpu_params){.device = o->connect.device, .timestamps = true, .log = on_log},

@@ -46,12 +46,22 @@ static void on_reaped(uv_handle_t *handle)
     try_gone(w);
 }
 
+/* A file that a driver had mapped got no room on its disk: the next worker's driver maps none. */
+static void driver_caches_off(void)
+{
+    uv_os_setenv("MESA_SHADER_CACHE_DISABLE", "true");
+    uv_os_setenv("__GL_SHADER_DISK_CACHE", "0");
+}
+
 static void on_exit(uv_process_t *process, int64_t status, int signal)
 {
     struct worker_process *w = process->data;
     w->exited = true;
     start_trace("the worker has ended");
     w->exit_ms = uv_now(&w->broker->loop);
+    w->signal = signal;
+    if (signal == SIGBUS)
+        driver_caches_off();
     if (!w->stopping) {
         log_line(LOG_LEVEL_ERROR, "worker %d ended: %s %d", process->pid,
                  signal ? "signal" : "exit status", signal ? signal : (int)status);

@@ -21,8 +21,10 @@
 static void on_devices(struct worker_process *w, const struct frame *f, ProtobufCMessage *body)
 {
     const Pelton__DevicesReply *m = (const Pelton__DevicesReply *)body;
-    if (m->current >= 0 && (size_t)m->current < m->n_devices)
+    if (m->current >= 0 && (size_t)m->current < m->n_devices) {
+        w->ready = true;
         devices_opened(w, m->devices[m->current]);
+    }
     if (f->h.request_id && !devices_answer(w, f, body))
         asks_answer(w, f, body);
 }

@@ -29,8 +29,10 @@ struct worker_process {
     bool gone;                           /* all three have ended */
     bool stopping;                       /* we asked it to end */
     uint64_t stop_ms, exit_ms;
+    int signal;               /* that it has ended by; 0: none */
     uint32_t question;        /* of devices.c, not answered yet; 0: none */
-    bool opened;              /* it has opened its device */
+    bool opened;              /* it has opened its device, as devices.c had asked */
+    bool ready;               /* it has a device */
     bool lost;                /* it has lost its device, which is counted */
     struct pelton_stats held; /* worker_gpu and worker_host alone */
 };

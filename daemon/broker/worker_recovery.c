@@ -12,6 +12,10 @@
  * stream stands still because its reader holds all slots. Passing the place takes the strike away.
  * Only a stream that was alone or on trial can get a second strike. It is then ended, and its
  * source is refused for a while (quarantine.h).
+ *
+ * Some deaths are nobody's fault and give no strike: those before the worker has its device, and
+ * those by SIGBUS, where a disk has no room for a page that is mapped. The limit of restarts ends
+ * them.
  */
 #include "daemon/broker/worker_recovery.h"
 
@@ -22,11 +26,18 @@
 #include "daemon/broker/stream_delivery.h"
 #include "daemon/broker/stream_messages.h"
 
+#include <signal.h>
+
 enum { TRIAL_MS = 500, PASSED_FRAMES = 32, STRIKES = 2 };
 
 /* ---- after a death ---- */
 
-static void stream_survive(struct broker_stream *s, bool alone)
+static bool death_by_stream(const struct worker_process *w)
+{
+    return w->ready && w->signal != SIGBUS;
+}
+
+static void stream_survive(struct broker_stream *s, bool by_stream, bool alone)
 {
     struct stream_delivery *d = &s->delivery;
     stream_enter(s, STREAM_QUEUED);
@@ -34,7 +45,7 @@ static void stream_survive(struct broker_stream *s, bool alone)
     s->deaths.death_sequence = d->next_sequence;
     delivery_keep_drops(d);
     d->discont = d->next_sequence > 0;
-    if (alone || s->deaths.strikes == 0)
+    if (by_stream && (alone || s->deaths.strikes == 0))
         s->deaths.strikes++;
 }
 
@@ -102,7 +113,7 @@ static void worker_death(struct worker_process *w, uint64_t now_ms)
     b->devices->known &= w != b->workers;
     for (struct broker_stream *s = b->streams; s; s = s->next) {
         if (s->worker == w && s->state == STREAM_OPEN) {
-            stream_survive(s, alone || s == trial);
+            stream_survive(s, death_by_stream(w), alone || s == trial);
             stream_judge(s, now_ms);
         }
     }

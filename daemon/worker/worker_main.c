@@ -10,6 +10,7 @@
 
 #include "daemon/log.h"
 #include "daemon/worker/worker_proto.h"
+#include "gpu/engine/driver_cache.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -28,5 +29,7 @@ int worker_process(const struct settings *settings)
     signal(SIGHUP, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
     fcntl(settings->process.worker_fd, F_SETFD, FD_CLOEXEC);
+    if (driver_cache_guard())
+        log_line(LOG_LEVEL_NOTICE, "the cache folder is full: the driver keeps no shaders");
     return worker_run(settings);
 }

@@ -11,6 +11,8 @@
 
 #define CACHE_PATH 4096
 
+/* The folder of all programs: $XDG_CACHE_HOME or ~/.cache. False: none is known. */
+bool cache_folder(char *path, size_t size);
 /* The path of a file, whether it exists or not. False: no folder is known, or it is too long. */
 bool cache_file_path(const char *name, char path[CACHE_PATH]);
 /* Replace a file as a whole: a reader sees the old bytes or the new ones. Makes the folder. path

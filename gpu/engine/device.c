@@ -5,6 +5,7 @@
  */
 #include "gpu/engine/buffers.h"
 #include "gpu/engine/debug_values.h"
+#include "gpu/engine/driver_cache.h"
 #include "gpu/engine/instance.h"
 #include "gpu/engine/pipeline.h"
 #include "gpu/engine/pipeline_cache.h"
@@ -136,6 +137,8 @@ int gpu_open(const struct gpu_params *params, struct gpu **out)
     g->unified = is_unified(g);
     int64_t begun = gpu_clock_ns();
     TRY(create_device(g, &probe, params->background));
+    if (!driver_cache_reserve())
+        gpu_log(g, 1, "the cache folder is full, and the driver uses it");
     gpu_log_step(g, begun, "device is made, with %u queues of %u families", g->queue_count,
                  g->family_count);
     begun = gpu_clock_ns();

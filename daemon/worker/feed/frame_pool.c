@@ -63,9 +63,12 @@ static int pool_map(struct pool *pool)
     /* Pages are made here. Inside the driver they would come one by one, while nothing can be
      * submitted. */
     madvise(memory, f->memfd_size, MADV_HUGEPAGE);
-    if (madvise(memory, f->memfd_size, MADV_POPULATE_WRITE) && errno == ENOMEM)
-        return PELTON_ERR_NOMEM;
-    return 0;
+    if (madvise(memory, f->memfd_size, MADV_POPULATE_WRITE) == 0)
+        return 0;
+    /* kernels before 5.14 cannot; any other failure would be a SIGBUS later */
+    if (errno == EINVAL && posix_fallocate(f->memfd, 0, (off_t)f->memfd_size) == 0)
+        return 0;
+    return PELTON_ERR_NOMEM;
 }
 
 static int pool_import(struct gpu *gpu, struct pool *pool)

@@ -19,6 +19,7 @@
  */
 #include "daemon/worker/session.h"
 #include "daemon/worker/source/lavc_decoder.h"
+#include "gpu/engine/driver_cache.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -65,6 +66,11 @@ struct session {
     struct pelton_failure failure;
     struct pelton_stats stats;
 };
+
+bool driver_cache_guard(void)
+{
+    return false;
+}
 
 bool lavc_decoder_exists(void)
 {

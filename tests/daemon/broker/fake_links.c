@@ -119,7 +119,7 @@ int worker_start(struct worker_process *w, struct pelton_failure *failure)
         return -1;
     }
     memset(&w->process, 0, sizeof(*w) - offsetof(struct worker_process, process));
-    w->spawned = true;
+    w->spawned = w->ready = true;
     sent_add("w%d start", place(w));
     broker_changed(w->broker);
     return 0;

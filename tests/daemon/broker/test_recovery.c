@@ -7,6 +7,7 @@
 #include "daemon/broker/quarantine.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
@@ -98,6 +99,29 @@ static void two_deaths_alone(void **state)
     assert_string_equal(world_step(&w), "c1 EOS 1 -13");
     assert_true(quarantine_has(&w.b.quarantine, &key, w.now_ms));
     assert_false(quarantine_has(&w.b.quarantine, &key, w.now_ms + 300000));
+}
+
+/* A disk without room for a mapped page, a driver that dies as it opens: the limit of restarts is
+ * the end, and no stream is set aside. */
+static void deaths_without_a_culprit(void **state)
+{
+    struct quarantine_key key = quarantine_key_of(-1, "s1");
+    w.b.workers->restart.limit = 4;
+    struct broker_stream *s = world_stream(world_client(&w), 1, WORLD_FILE);
+    world_step(&w);
+    world_info(s);
+    for (int i = 0; i < 4; i++) {
+        w.b.workers->signal = i < 2 ? SIGBUS : SIGSEGV;
+        w.b.workers->ready = i < 2;
+        die(0);
+        world_step(&w);
+        assert_int_equal(s->deaths.strikes, 0);
+        assert_int_equal(s->state, STREAM_OPEN);
+    }
+    die(0);
+    assert_string_equal(links_take() ? world_step(&w) : "",
+                        "c1 SOURCE_STATE 1 restarting, c1 EOS 1 -13");
+    assert_false(quarantine_has(&w.b.quarantine, &key, w.now_ms));
 }
 
 static void passing_the_place_forgives(void **state)
@@ -299,6 +323,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_pipe_ends, setup, teardown),
         cmocka_unit_test_setup_teardown(an_unanswered_open_is_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(two_deaths_alone, setup, teardown),
+        cmocka_unit_test_setup_teardown(deaths_without_a_culprit, setup, teardown),
         cmocka_unit_test_setup_teardown(passing_the_place_forgives, setup, teardown),
         cmocka_unit_test_setup_teardown(trials_end, setup, teardown),
         cmocka_unit_test_setup_teardown(the_one_on_trial_is_guilty, setup, teardown),
