@@ -38,6 +38,8 @@ const char *frame_error_text(int error)
         return "the reader is too slow: 8 MiB wait for it";
     case FRAME_ERR_BODY:
         return "a message body cannot be parsed";
+    case FRAME_ERR_NO_FDS:
+        return "too many open files";
     default:
         return "unknown error";
     }
@@ -148,11 +150,13 @@ static int reader_reserve(struct frame_reader *r)
  */
 static int reader_take_control(struct frame_reader *r, struct msghdr *msg)
 {
-    bool too_many = (msg->msg_flags & MSG_CTRUNC) != 0;
+    bool cut = (msg->msg_flags & MSG_CTRUNC) != 0, too_many = false;
+    size_t came = 0;
     for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
         if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
             continue;
         size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        came += n;
         for (size_t i = 0; i < n; i++) {
             int fd;
             memcpy(&fd, CMSG_DATA(c) + i * sizeof(fd), sizeof(fd));
@@ -164,7 +168,9 @@ static int reader_take_control(struct frame_reader *r, struct msghdr *msg)
             }
         }
     }
-    return too_many ? reader_fail(r, FRAME_ERR_FDS) : FRAME_OK;
+    if (cut && came < FRAME_MAX_FDS) /* there was room for more of them */
+        return reader_fail(r, FRAME_ERR_NO_FDS);
+    return too_many || cut ? reader_fail(r, FRAME_ERR_FDS) : FRAME_OK;
 }
 
 int frame_reader_fill(struct frame_reader *r, int fd)

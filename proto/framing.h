@@ -29,7 +29,8 @@ enum frame_error {
     FRAME_ERR_NOMEM = -4,
     /* the peer reads too slowly: FRAME_MAX_QUEUE would be exceeded */
     FRAME_ERR_QUEUE = -5,
-    FRAME_ERR_BODY = -6 /* the payload is no message of its type */
+    FRAME_ERR_BODY = -6,  /* the payload is no message of its type */
+    FRAME_ERR_NO_FDS = -7 /* descriptors came, and this process may have no more */
 };
 const char *frame_error_text(int error);
 

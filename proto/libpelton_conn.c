@@ -271,6 +271,9 @@ static int conn_read(struct pelton *conn)
     }
     if (rc == FRAME_ERR_NOMEM)
         return pelton_die(conn, PELTON_ERR_NOMEM, "", "out of memory");
+    if (rc == FRAME_ERR_NO_FDS)
+        return pelton_die(conn, PELTON_ERR_NOMEM, "close some, or raise the limit (ulimit -n)",
+                          "this process has too many open files");
     if (rc < 0) {
         return pelton_die(conn, PELTON_ERR_PROTOCOL, "", "the daemon broke the protocol: %s",
                           frame_error_text(rc));

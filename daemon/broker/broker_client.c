@@ -11,6 +11,7 @@
 
 #include "daemon/broker/client_link.h"
 #include "daemon/broker/client_rights.h"
+#include "daemon/broker/descriptors.h"
 #include "daemon/broker/devices.h"
 #include "daemon/broker/requests.h"
 #include "daemon/log.h"
@@ -82,8 +83,9 @@ static void on_lost(struct channel *ch, int error)
 {
     struct client *c = ch->ctx;
     if (error != FRAME_ERR_CLOSED) {
-        struct pelton_failure failure = {.code = error == FRAME_ERR_NOMEM ? PELTON_ERR_NOMEM
-                                                                          : PELTON_ERR_PROTOCOL};
+        struct pelton_failure failure = {.code = error == FRAME_ERR_NOMEM    ? PELTON_ERR_NOMEM
+                                                 : error == FRAME_ERR_NO_FDS ? PELTON_ERR_LIMIT
+                                                                             : PELTON_ERR_PROTOCOL};
         wire_copy(failure.cause, sizeof(failure.cause), frame_error_text(error));
         log_line(LOG_LEVEL_WARNING, "client %s, pid %d: %s", c->name, (int)c->pid, failure.cause);
         client_error(c, 0, 0, &failure, false);
@@ -106,6 +108,8 @@ static const struct channel_callbacks client_callbacks = {on_frame, on_lost, on_
 static const char *over_quota(struct broker *b, uid_t uid)
 {
     unsigned same = 0;
+    if (descriptors_short(DESCRIPTORS_CLIENT, 0))
+        return "the daemon has as many open files as it may have";
     for (const struct client *c = b->clients; c; c = c->next)
         same += c->uid == uid;
     if (b->n_clients >= b->settings->limits.clients)

@@ -15,6 +15,7 @@
 #include "daemon/broker/broker_client.h"
 #include "daemon/broker/broker_step.h"
 #include "daemon/broker/client_link.h"
+#include "daemon/broker/descriptors.h"
 #include "daemon/broker/devices.h"
 #include "daemon/broker/listener.h"
 #include "daemon/broker/named.h"
@@ -220,6 +221,7 @@ static int broker_start(struct broker_process *p)
 
 int broker_run(const struct settings *settings)
 {
+    descriptors_raise();
     struct broker_process *p = calloc(1, sizeof(*p));
     if (!p || uv_loop_init(&p->broker.loop) < 0) {
         log_line(LOG_LEVEL_ERROR, "no memory or descriptors to start");

@@ -14,6 +14,7 @@
 
 #include "camera/camera_params.h"
 #include "daemon/broker/client_rights.h"
+#include "daemon/broker/descriptors.h"
 #include "daemon/broker/named.h"
 #include "daemon/source_scheme.h"
 
@@ -246,9 +247,23 @@ static int admit(struct broker_stream *s, struct frame *f, struct pelton_failure
     return rc < 0 ? rc : admit_address(s, failure);
 }
 
+/* Streams whose pool has yet to come: they read the source again, and get and pass on the pool. */
+static unsigned descriptors_promised(const struct broker *b)
+{
+    unsigned n = 0;
+    for (const struct broker_stream *s = b->streams; s; s = s->next)
+        n += !s->delivery.pools && s->state != STREAM_ENDED && s->state != STREAM_CLOSED;
+    return 4 * n;
+}
+
 int source_admit(struct broker_stream *s, struct frame *f, uint64_t now_ms,
                  struct pelton_failure *failure)
 {
+    if (descriptors_short(DESCRIPTORS_STREAM, descriptors_promised(s->broker))) {
+        return source_refuse(failure, PELTON_ERR_LIMIT, stream_name(s),
+                             "the daemon has as many open files as it may have",
+                             "close other streams, or raise LimitNOFILE");
+    }
     int rc = admit(s, f, failure);
     if (rc < 0)
         return rc;

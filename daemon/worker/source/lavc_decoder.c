@@ -74,7 +74,9 @@ int lavc_decoder_open(struct lavc_decoder *d, const AVCodecParameters *par, unsi
         avcodec_parameters_to_context(d->context, par) < 0)
         return PELTON_ERR_NOMEM;
     context_prepare(d, par, threads);
-    return avcodec_open2(d->context, codec, NULL) < 0 ? PELTON_ERR_OTHER : 0;
+    int err = avcodec_open2(d->context, codec, NULL);
+    bool no_room = err == AVERROR(ENOMEM) || err == AVERROR(EAGAIN); /* memory or threads */
+    return err >= 0 ? 0 : no_room ? PELTON_ERR_NOMEM : PELTON_ERR_OTHER;
 }
 
 /* An error belongs to one packet, and frames of others may follow it: each thread may have one. */

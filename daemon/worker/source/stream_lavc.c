@@ -22,6 +22,14 @@ static const char *wish_refused(const struct session *s)
     return s->params.bench.transport != PELTON_SHM ? "frames are to stay on the device" : NULL;
 }
 
+static void decoder_refuse(struct stream *st, int code, const char *line, const char *hint)
+{
+    engine_lock(st->engine);
+    session_fail(st->session, code, line, hint);
+    engine_unlock(st->engine);
+    st->failed = st->nobody_decodes = true;
+}
+
 /* False: there is none, and the session has failed. */
 static bool device_takes_over(struct stream *st, const char *why)
 {
@@ -35,11 +43,8 @@ static bool device_takes_over(struct stream *st, const char *why)
         snprintf(line, sizeof(line),
                  "%.100s: %.60s: libavcodec cannot do that, and there is no Vulkan device", s->name,
                  why);
-        engine_lock(e);
-        session_fail(s, PELTON_ERR_NO_DEVICE, line,
-                     "install mesa-vulkan-drivers, which has a software device");
-        engine_unlock(e);
-        st->failed = st->nobody_decodes = true;
+        decoder_refuse(st, PELTON_ERR_NO_DEVICE, line,
+                       "install mesa-vulkan-drivers, which has a software device");
         return false;
     }
     engine_lock(e);
@@ -57,8 +62,16 @@ void stream_lavc_open(struct stream *st)
     struct session *s = st->session;
     if (!s->lavc || s->probe_only)
         return;
+    char line[256];
     const char *why = wish_refused(s);
-    if (!why && lavc_stream_create(s, st->source.stream->codecpar, &st->lavc))
+    int rc = why ? 0 : lavc_stream_create(s, st->source.stream->codecpar, &st->lavc);
+    if (rc == PELTON_ERR_NOMEM) {
+        snprintf(line, sizeof(line), "%.100s: no memory or threads for libavcodec's decoder",
+                 s->name);
+        decoder_refuse(st, rc, line, "decode fewer streams at once");
+        return;
+    }
+    if (rc)
         why = "libavcodec's decoder cannot be set up";
     if (why)
         device_takes_over(st, why);

@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -171,6 +172,25 @@ static void limits_of_reading(void)
     CHECK_INT(read_raw(&(struct frame_header){.n_fds = 4}, 16, 16), FRAME_ERR_FDS);
     CHECK_INT(read_raw(&(struct frame_header){.n_fds = 1}, 16, 2), FRAME_ERR_FDS);
     CHECK_INT(read_raw(&(struct frame_header){.n_fds = 0}, 16, 1), FRAME_ERR_FDS);
+    CHECK_INT(count_fds(), before);
+}
+
+/* The kernel hands over as many as this process may have. That is not the sender's fault. */
+static void no_descriptors_to_take(void)
+{
+    struct rlimit all, few;
+    int before = count_fds(), lowest = dup(STDERR_FILENO);
+    close(lowest);
+    CHECK_INT(getrlimit(RLIMIT_NOFILE, &all), 0);
+    for (unsigned room = 0; room < 4; room++) {
+        few = (struct rlimit){(rlim_t)lowest + 2 + room, all.rlim_max};
+        CHECK_INT(setrlimit(RLIMIT_NOFILE, &few), 0);
+        CHECK_INT(read_raw(&(struct frame_header){.n_fds = 4}, 16, 4), FRAME_ERR_NO_FDS);
+    }
+    few.rlim_cur = (rlim_t)lowest + 2 + 4;
+    CHECK_INT(setrlimit(RLIMIT_NOFILE, &few), 0);
+    CHECK_INT(read_raw(&(struct frame_header){.n_fds = 4}, 16, 4), 1);
+    CHECK_INT(setrlimit(RLIMIT_NOFILE, &all), 0);
     CHECK_INT(count_fds(), before);
 }
 
@@ -396,6 +416,7 @@ int main(int argc, char **argv)
         {"round_trip", round_trip},
         {"limits_of_writing", limits_of_writing},
         {"limits_of_reading", limits_of_reading},
+        {"no_descriptors_to_take", no_descriptors_to_take},
         {"random_bodies", random_bodies},
         {"side_data", side_data},
         {"golden", golden},

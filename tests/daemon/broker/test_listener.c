@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * More clients than descriptors: the others wait, the log says so once, and they are served when
- * descriptors are free again.
+ * More clients than descriptors. Those that would take the last quarter are refused in words. Where
+ * not even that is possible they wait, the log says so once, and they are served later.
  */
 #include "tests/daemon/broker/harness.h"
 
@@ -54,35 +54,74 @@ static void check_told(struct log_file *log, int64_t since_ms)
     CHECK(log_count(log, "accept: ") <= 1 + (now_ms() - since_ms) / 60000);
 }
 
+static void limit_descriptors(const struct daemon *d, rlim_t most)
+{
+    struct rlimit r;
+    CHECK_INT(prlimit(d->pid, RLIMIT_NOFILE, NULL, &r), 0);
+    r.rlim_cur = most;
+    CHECK_INT(prlimit(d->pid, RLIMIT_NOFILE, &r, NULL), 0);
+}
+
+/* The quota's words, before any hello. */
+static void check_refused(struct raw *r)
+{
+    struct frame f;
+    CHECK_INT(raw_receive(r, WAIT_MS, &f), 1);
+    CHECK_INT(f.h.type, WIRE_ERROR);
+    Pelton__Error *m = (Pelton__Error *)wire_unpack(&f);
+    CHECK(m && m->code == PELTON_ERR_LIMIT && m->retryable && strstr(m->message, "open files"));
+    wire_free(&m->base);
+}
+
+static void the_last_quarter(void)
+{
+    struct daemon d;
+    struct raw clients[CLIENTS];
+    static const char *const values[] = {"hello_ms=600000", NULL};
+    daemon_start(&d, values);
+    limit_descriptors(&d, DESCRIPTORS);
+    for (int i = 0; i < CLIENTS; i++)
+        raw_connect(&clients[i], &d);
+    check_refused(&clients[CLIENTS - 1]);
+    raw_hello(&clients[0]);
+    for (int i = 0; i < CLIENTS; i++)
+        raw_close(&clients[i]);
+    limit_descriptors(&d, 4 * DESCRIPTORS);
+    struct pelton *conn = must_connect(&d);
+    pelton_close(conn);
+    daemon_stop(&d);
+}
+
 static void no_descriptors(void)
 {
     int64_t start = now_ms();
     struct daemon d;
     struct log_file log;
-    struct raw clients[CLIENTS];
+    struct raw first, others[CLIENTS];
     daemon_start_logged(&d, &log);
-    CHECK_INT(prlimit(d.pid, RLIMIT_NOFILE, &(struct rlimit){DESCRIPTORS, DESCRIPTORS}, NULL), 0);
+    raw_connect(&first, &d);
+    raw_hello(&first);
+    limit_descriptors(&d, 4);
     for (int i = 0; i < CLIENTS; i++)
-        raw_connect(&clients[i], &d);
+        raw_connect(&others[i], &d);
     log_wait(&log, "accept: Too many open files");
-    raw_hello(&clients[0]); /* those that came first are served */
     sleep_ms(60 * TICK_MS); /* and the daemon tries again and again */
     check_told(&log, start);
     CHECK_INT(log_count(&log, "accepted again"), 0);
-    for (int i = 0; i < CLIENTS - 1; i++)
-        raw_close(&clients[i]);
-    raw_hello(&clients[CLIENTS - 1]);
+    limit_descriptors(&d, 8 * DESCRIPTORS);
+    raw_hello(&others[CLIENTS - 1]);
     log_wait(&log, "new clients are accepted again");
     check_told(&log, start);
-    raw_close(&clients[CLIENTS - 1]);
-    struct pelton *conn = must_connect(&d);
-    pelton_close(conn);
+    for (int i = 0; i < CLIENTS; i++)
+        raw_close(&others[i]);
+    raw_close(&first);
     daemon_stop(&d);
     fclose(log.file);
 }
 
 int main(int argc, char **argv)
 {
-    static const struct test tests[] = {{"no_descriptors", no_descriptors}};
+    static const struct test tests[] = {{"the_last_quarter", the_last_quarter},
+                                        {"no_descriptors", no_descriptors}};
     return tests_main(argc, argv, tests, sizeof(tests) / sizeof(*tests));
 }
