@@ -25,6 +25,6 @@ bool descriptors_short(enum descriptors_for what, unsigned promised)
     if (fd < 0)
         return true;
     close(fd);
-    return getrlimit(RLIMIT_NOFILE, &r) == 0 && 
+    return getrlimit(RLIMIT_NOFILE, &r) == 0 &&
            (rlim_t)fd + promised >= r.rlim_cur - r.rlim_cur / what;
 }
