@@ -179,15 +179,18 @@ static void limits_of_reading(void)
 static void no_descriptors_to_take(void)
 {
     struct rlimit all, few;
-    int before = count_fds(), lowest = dup(STDERR_FILENO);
-    close(lowest);
+    int before = count_fds(), unused[7]; /* two for the link */
+    for (int i = 0; i < 7; i++)
+        unused[i] = dup(STDERR_FILENO);
+    for (int i = 0; i < 7; i++)
+        close(unused[i]);
     CHECK_INT(getrlimit(RLIMIT_NOFILE, &all), 0);
     for (unsigned room = 0; room < 4; room++) {
-        few = (struct rlimit){(rlim_t)lowest + 2 + room, all.rlim_max};
+        few = (struct rlimit){(rlim_t)unused[2 + room], all.rlim_max};
         CHECK_INT(setrlimit(RLIMIT_NOFILE, &few), 0);
         CHECK_INT(read_raw(&(struct frame_header){.n_fds = 4}, 16, 4), FRAME_ERR_NO_FDS);
     }
-    few.rlim_cur = (rlim_t)lowest + 2 + 4;
+    few.rlim_cur = (rlim_t)unused[2 + 4];
     CHECK_INT(setrlimit(RLIMIT_NOFILE, &few), 0);
     CHECK_INT(read_raw(&(struct frame_header){.n_fds = 4}, 16, 4), 1);
     CHECK_INT(setrlimit(RLIMIT_NOFILE, &all), 0);
