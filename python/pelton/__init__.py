@@ -8,14 +8,13 @@
 
 Frames lie in shared memory, read-only. See pelton.open, Frame, VideoCapture, Clips and show.
 """
+from ._capture import *  # VideoCapture and OpenCV's names of its properties
+from ._clips import Clips
 from ._connection import VERSION as __version__
 from ._daemon import close
 from ._frame import Colour, Frame
+from ._show import Picture, contact_sheet, show
 from ._stream import Event, Stream, open
 from .errors import (DecodeError, Error, Forbidden, Gone, InputError, NoDaemon, NoDevice,
                      ProtocolError, SlotsExhausted, SourceError, Timeout, Unsupported, UsageError,
                      WorkerLost)
-
-__all__ = ["Colour", "DecodeError", "Error", "Event", "Forbidden", "Frame", "Gone", "InputError",
-           "NoDaemon", "NoDevice", "ProtocolError", "SlotsExhausted", "SourceError", "Stream",
-           "Timeout", "Unsupported", "UsageError", "WorkerLost", "__version__", "close", "open"]

@@ -52,10 +52,10 @@ def depth_of(pix_fmt: str) -> int:
 class Pool:
     """The mapped memory of one epoch, and the layout of its slots."""
 
-    def __init__(self, m: Any, fds: list) -> None:
+    def __init__(self, m: Any, fds: list, epoch_base: int = 0) -> None:
         self.check(m, fds)
-        self.format = m
-        self.epoch, self.slots, self.slot_size = m.epoch, m.slots, m.slot_size
+        self.format, self.epoch = m, epoch_base + m.epoch
+        self.slots, self.slot_size = m.slots, m.slot_size
         self.width, self.height, self.pix_fmt = m.width, m.height, m.pix_fmt
         self.depth = depth_of(m.pix_fmt)
         self.time_base = (m.time_base.num, m.time_base.den)
@@ -192,7 +192,7 @@ class Frame:
     @property
     def epoch(self) -> int:
         """It grows with a new format, a new worker or a new connection."""
-        return self._m.epoch
+        return self.pool.epoch
 
     @property
     def slot(self) -> int:

@@ -106,7 +106,7 @@ class Stream:
         self._place, self._options, self._socket = place, options, socket
         self._timeout, self._reconnect, self._on_event = timeout, reconnect, on_event
         self._held: Set[Tuple[int, int, int, int]] = set()
-        self._next_sequence = self._opened = 0
+        self._next_sequence = self._opened = self._epoch_base = self._epoch = 0
         self._closed = False
         self._pid = os.getpid()
         self._conn: Connection = None  # type: ignore[assignment]
@@ -123,6 +123,7 @@ class Stream:
         self._end: Any = None
         self._credit = 0.0  # when it was asked for
         self._newest = -1
+        self._epoch_base = self._epoch
         self._last = False
         self._opened += 1
         conn.streams[self._id] = self
@@ -176,18 +177,19 @@ class Stream:
         elif kind == _proto.FORMAT_CHANGED:
             if m.epoch in self._pools:
                 raise errors.ProtocolError("the daemon announced an epoch twice")
-            self._pools[m.epoch] = Pool(m, fds)
+            self._pools[m.epoch] = Pool(m, fds, self._epoch_base)
             self._newest = m.epoch
             waiting = {f.epoch for f in self._queue} | {m.epoch}
             self._pools = {e: p for e, p in self._pools.items() if e in waiting}
-            self._tell("format", f"{m.width}x{m.height} {m.pix_fmt}", m.epoch)
+            self._epoch = self._epoch_base + m.epoch
+            self._tell("format", f"{m.width}x{m.height} {m.pix_fmt}")
         elif kind == _proto.SOURCE_STATE and m.state in (1, 2):
-            self._tell("running" if m.state == 1 else "restarting", m.cause, self._newest)
+            self._tell("running" if m.state == 1 else "restarting", m.cause)
         elif kind == _proto.EOS:
             self._end = m
 
-    def _tell(self, kind: str, text: str, epoch: int) -> None:
-        self.events.append(Event(kind, text, epoch))
+    def _tell(self, kind: str, text: str) -> None:
+        self.events.append(Event(kind, text, self._epoch))
 
     def _raise_end(self) -> None:
         if self._end is not None and self._end.failure.code:
@@ -221,6 +223,8 @@ class Stream:
     def _next(self, deadline: float) -> Any:
         if self._closed:
             raise errors.UsageError("the stream is closed")
+        if self._pid != os.getpid():
+            raise self._conn.dead.again()  # the frames that wait are the parent's
         self._drop_stale()
         if not self._queue and self._end is None:
             self._ask()
@@ -286,7 +290,7 @@ class Stream:
                 self._open()
             except (errors.Gone, errors.NoDaemon, errors.Timeout):
                 continue
-            self._tell("reconnected", str(why), self._newest)
+            self._tell("reconnected", str(why))
             return
 
     def __iter__(self) -> Iterator[Frame]:
