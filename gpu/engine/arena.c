@@ -76,8 +76,9 @@ static int arena_import_pages(struct gpu_arena *a, size_t size)
         return GPU_ERR_NOMEM;
     uint8_t *first = pages + (HUGE_PAGE - (uintptr_t)pages % HUGE_PAGE) % HUGE_PAGE;
     madvise(first, size, MADV_HUGEPAGE);
-    madvise(first, size, MADV_POPULATE_WRITE); /* an older system makes them on first use */
-    int err = gpu_buffer_import(a->g, first, size, USAGE, &a->buffer);
+    int err = gpu_pages_make(first, size, NULL);
+    if (err != GPU_ERR_NOMEM)
+        err = gpu_buffer_import(a->g, first, size, USAGE, &a->buffer);
     if (err < 0) {
         munmap(pages, size + HUGE_PAGE);
         return err;

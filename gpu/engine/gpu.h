@@ -10,6 +10,7 @@
 #ifndef PELTON_GPU_H
 #define PELTON_GPU_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -155,6 +156,11 @@ bool gpu_host_is_direct(const struct gpu_host *h);
 /* Waits until no submitted batch uses it. Thread: any, when no other thread submits batches that
  * use it. */
 void gpu_host_free(struct gpu_host *h);
+
+/* Makes the pages of a mapping that is there to be written. It returns early once *stop is set;
+ * stop NULL: never. GPU_ERR_NOMEM; GPU_ERR_FEATURE: a system before Linux 5.14 makes them on first
+ * use. Thread: any. */
+int gpu_pages_make(void *memory, size_t size, const atomic_bool *stop);
 
 /* Host memory that the device copies uploads from: the CPU does not pack records whose pointers lie
  * in an arena. Memory is at least 64-byte aligned, of undefined content, cached for the host. It

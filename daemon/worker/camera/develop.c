@@ -197,7 +197,7 @@ static bool camera_must_wait(const struct camera_host *h, const struct camera *c
 {
     for (const struct camera_reader *r = h->readers; r && !c->params.realtime; r = r->next)
         if (reader_takes(r, c) && (!r->ready || (r->params.policy == PELTON_LOSSLESS &&
-                                                 r->sub.pools->busy == r->sub.pools->format.slots)))
+                                                 r->sub.pools->busy == r->sub.pools->ready)))
             return true;
     return false;
 }
@@ -230,11 +230,12 @@ static bool flight_aim(const struct camera_host *h, struct flight *f, struct isp
         return false;
     }
     bool develops = from == f->n;
+    uint64_t offset;
+    struct gpu_host *host = pool_host(r->sub.pools, slot, &offset);
     if (develops)
-        *frame = (struct isp_frame){.camera = reader_developer(r), .host = r->sub.pools->host};
+        *frame = (struct isp_frame){.camera = reader_developer(r), .host = host};
     for (uint32_t i = 0; i < r->sub.pools->format.planes && develops; i++) {
-        frame->offset[i] =
-            slot * r->sub.pools->format.slot_size + r->sub.pools->format.plane_offset[i];
+        frame->offset[i] = offset + r->sub.pools->format.plane_offset[i];
         frame->stride[i] = r->sub.pools->format.stride[i];
     }
     f->to[f->n].reader = r;

@@ -94,6 +94,7 @@ struct engine {
     struct entropy_gpu *entropy_gpu; /* NULL: the CPU does it all */
     uint64_t entropy_bytes;          /* of the device, for entropy and motion on the GPU */
     struct session *sessions;
+    struct pool *old_pools; /* of sessions that have ended; device's thread */
     uint32_t session_count;
 };
 

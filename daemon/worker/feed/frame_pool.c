@@ -3,20 +3,20 @@
  * Memory and slots of a frame pool. See frame_pool.h.
  *
  * The failure modes are no memory for the pages and a device that refuses to import them. Both
- * leave nothing behind.
+ * leave nothing behind: a pool that cannot grow stays as it is.
  */
 #include "daemon/worker/feed/frame_pool.h"
 
 #include "daemon/worker/clock.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define PAGE_ALIGN 4096u
+#define PAGE_ALIGN       4096u
+#define POOL_FIRST_SLOTS 4u
 
 void feed_format_plane(struct feed_format *f, uint32_t width, uint32_t rows, uint32_t align)
 {
@@ -34,15 +34,17 @@ void feed_format_close(struct feed_format *f)
 }
 
 /* Mid-grey in the planes that the GPU does not write. */
-static void pool_paint_grey(struct pool *pool, uint8_t depth)
+static void part_paint_grey(const struct pool *pool, const struct pool_part *part)
 {
     const struct feed_format *f = &pool->format;
-    for (uint32_t slot = 0; slot < f->slots && depth && f->planes > 1; slot++) {
-        uint8_t *from = (uint8_t *)pool->memory + slot * f->slot_size + f->plane_offset[1];
+    uint8_t depth = pool->grey_depth;
+    for (uint32_t i = 0; i < part->count && depth && f->planes > 1; i++) {
+        uint8_t *from =
+            (uint8_t *)pool->memory + (part->first + i) * f->slot_size + f->plane_offset[1];
         size_t size = f->slot_size - f->plane_offset[1];
         memset(from, depth > 8 ? 0 : 128, size);
-        for (size_t i = 1; depth > 8 && i < size; i += 2)
-            from[i] = (uint8_t)(1 << (depth - 9));
+        for (size_t k = 1; depth > 8 && k < size; k += 2)
+            from[k] = (uint8_t)(1 << (depth - 9));
     }
 }
 
@@ -60,37 +62,86 @@ static int pool_map(struct pool *pool)
     if (memory == MAP_FAILED)
         return PELTON_ERR_NOMEM;
     pool->memory = memory;
-    /* Pages are made here. Inside the driver they would come one by one, while nothing can be
-     * submitted. */
     madvise(memory, f->memfd_size, MADV_HUGEPAGE);
-    if (madvise(memory, f->memfd_size, MADV_POPULATE_WRITE) == 0)
-        return 0;
-    /* kernels before 5.14 cannot; any other failure would be a SIGBUS later */
-    if (errno == EINVAL && posix_fallocate(f->memfd, 0, (off_t)f->memfd_size) == 0)
-        return 0;
-    return PELTON_ERR_NOMEM;
-}
-
-static int pool_import(struct gpu *gpu, struct pool *pool)
-{
-    struct feed_format *f = &pool->format;
-    int err = gpu ? gpu_host_import(gpu, pool->memory, f->memfd_size, &pool->host) : 0;
-    if (err)
-        return err == GPU_ERR_LOST ? PELTON_ERR_GPU_LOST : PELTON_ERR_NOMEM;
     if (fcntl(f->memfd, F_ADD_SEALS,
               F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL))
         return PELTON_ERR_OTHER;
     return 0;
 }
 
-static int pool_fill(struct gpu *gpu, struct pool *pool, const struct pool_params *params)
+/* As many slots as there are, so that there are few parts; the last part takes all that is left. */
+static struct pool_part part_next(const struct pool *pool)
 {
-    pool->slots = calloc(params->format.slots, sizeof(*pool->slots));
+    uint32_t left = pool->format.slots - pool->ready,
+             count = pool->ready ? pool->ready : POOL_FIRST_SLOTS;
+    bool last = count >= left || pool->part_count + 1 == POOL_PARTS;
+    return (struct pool_part){.first = pool->ready, .count = last ? left : count};
+}
+
+/* A page that cannot be made would be a SIGBUS later. */
+static bool part_pages(const struct pool *pool, const struct pool_part *part, void *memory,
+                       size_t size, const atomic_bool *stop)
+{
+    int err = gpu_pages_make(memory, size, stop);
+    if (err != GPU_ERR_FEATURE)
+        return err == GPU_OK;
+    return posix_fallocate(pool->format.memfd, (off_t)(part->first * pool->format.slot_size),
+                           (off_t)size) == 0;
+}
+
+/* Pages are made before the driver sees them. It would make them one by one, while nothing can be
+ * submitted. */
+static int part_make(struct gpu *gpu, const struct pool *pool, struct pool_part *part,
+                     const atomic_bool *stop)
+{
+    uint8_t *memory = (uint8_t *)pool->memory + part->first * pool->format.slot_size;
+    size_t size = part->count * pool->format.slot_size;
+    if (!part_pages(pool, part, memory, size, stop))
+        return PELTON_ERR_NOMEM;
+    if (stop && atomic_load(stop))
+        return PELTON_ERR_OTHER;
+    part_paint_grey(pool, part);
+    int err = gpu ? gpu_host_import(gpu, memory, size, &part->host) : 0;
+    return err == GPU_ERR_LOST ? PELTON_ERR_GPU_LOST : err ? PELTON_ERR_NOMEM : 0;
+}
+
+bool pool_whole(const struct pool *pool)
+{
+    return pool->ready == pool->format.slots;
+}
+
+int pool_grow(struct gpu *gpu, struct pool *pool, const atomic_bool *stop)
+{
+    struct pool_part part = part_next(pool);
+    int err = part_make(gpu, pool, &part, stop);
+    if (!err)
+        pool->parts[pool->part_count] = part; /* nobody looks at it yet */
+    return err;
+}
+
+void pool_grown(struct pool *pool)
+{
+    pool->ready += pool->parts[pool->part_count++].count;
+}
+
+struct gpu_host *pool_host(const struct pool *pool, uint32_t slot, uint64_t *offset)
+{
+    uint32_t i = pool->part_count - 1;
+    while (slot < pool->parts[i].first)
+        i--;
+    *offset = (slot - pool->parts[i].first) * pool->format.slot_size;
+    return pool->parts[i].host;
+}
+
+static int pool_fill(struct gpu *gpu, struct pool *pool)
+{
+    pool->slots = calloc(pool->format.slots, sizeof(*pool->slots));
     int err = pool->slots ? pool_map(pool) : PELTON_ERR_NOMEM;
-    if (err)
-        return err;
-    pool_paint_grey(pool, params->grey_depth);
-    return pool_import(gpu, pool);
+    if (!err)
+        err = pool_grow(gpu, pool, NULL);
+    if (!err)
+        pool_grown(pool);
+    return err;
 }
 
 int pool_create(struct gpu *gpu, const struct pool_params *params, struct pool **out)
@@ -101,9 +152,10 @@ int pool_create(struct gpu *gpu, const struct pool_params *params, struct pool *
     pool->format = params->format;
     pool->format.memfd = -1;
     pool->delivered = params->delivered;
+    pool->grey_depth = params->grey_depth;
     int err = 0;
     if (params->memory)
-        err = pool_fill(gpu, pool, params);
+        err = pool_fill(gpu, pool);
     else
         pool->format.slots = 0;
     if (err) {
@@ -118,8 +170,8 @@ void pool_free(struct pool *pool)
 {
     if (!pool)
         return;
-    if (pool->host)
-        gpu_host_free(pool->host);
+    for (uint32_t i = 0; i < pool->part_count; i++)
+        gpu_host_free(pool->parts[i].host);
     if (pool->memory)
         munmap(pool->memory, pool->format.memfd_size);
     if (pool->format.memfd >= 0)
@@ -130,8 +182,8 @@ void pool_free(struct pool *pool)
 
 bool pool_take(struct pool *pool, uint32_t *slot)
 {
-    for (uint32_t i = 0; i < pool->format.slots; i++) {
-        uint32_t at = (pool->cursor + i) % pool->format.slots;
+    for (uint32_t i = 0; i < pool->ready; i++) {
+        uint32_t at = (pool->cursor + i) % pool->ready;
         if (pool->slots[at].state != POOL_FREE)
             continue;
         pool->slots[at].state = POOL_WRITING;

@@ -4,7 +4,10 @@
  *
  * Life cycle of a slot: FREE -> WRITING (the GPU writes into it) -> HELD (announced to the reader)
  * -> FREE. Each turn has a new generation. A pool is used under its owner's lock, but for
- * pool_create and pool_free.
+ * pool_create, pool_grow and pool_free.
+ *
+ * Readers are told of all slots at once. Those of the first part can be used at once, and one
+ * thread makes the other parts meanwhile: all pages together take a tenth of a second.
  */
 #ifndef PELTON_FRAME_POOL_H
 #define PELTON_FRAME_POOL_H
@@ -12,11 +15,19 @@
 #include "daemon/worker/feed/feed.h"
 #include "gpu/engine/gpu.h"
 
+#define POOL_PARTS 16
+
 enum pool_slot_state { POOL_FREE, POOL_WRITING, POOL_HELD };
 
 struct pool_slot {
     enum pool_slot_state state;
     uint32_t generation;
+};
+
+/* Slots that one import has brought to the device. */
+struct pool_part {
+    struct gpu_host *host; /* NULL: without a device */
+    uint32_t first, count;
 };
 
 struct pool_params {
@@ -31,8 +42,10 @@ struct pool_params {
 struct pool {
     struct feed_format format;
     void *memory; /* NULL: there is none */
-    struct gpu_host *host;
-    uint8_t delivered;
+    struct pool_part parts[POOL_PARTS];
+    uint32_t part_count;
+    uint32_t ready;                /* slots that may be used, from 0 on */
+    uint8_t grey_depth, delivered; /* as pool_params */
     /* of a decoded stream, by view: h264_sps.serial of the latest frames known to fit; 0: none */
     uint32_t fits[2];
     bool announced, retired; /* on_format is queued; a newer epoch exists */
@@ -43,10 +56,19 @@ struct pool {
     struct pool *next;
 };
 
-/* It allocates and pins, which takes a tenth of a second. gpu NULL: without a device (tests). Any
- * thread. Returns 0 or enum pelton_error. */
+/* With the first part. It allocates and pins. gpu NULL: without a device (tests). Any thread.
+ * Returns 0 or enum pelton_error. */
 int pool_create(struct gpu *gpu, const struct pool_params *params, struct pool **out);
-void pool_free(struct pool *pool); /* NULL is allowed */
+void pool_free(struct pool *pool); /* NULL is allowed; nobody makes a part of it */
+
+/* All parts are there. */
+bool pool_whole(const struct pool *pool);
+/* Makes the next part; pool_grown lets its slots be used. One thread, without the lock. An error
+ * leaves the pool as it is. *stop set: it ends early. Returns 0 or enum pelton_error. */
+int pool_grow(struct gpu *gpu, struct pool *pool, const atomic_bool *stop);
+void pool_grown(struct pool *pool);
+/* The device's memory of a slot, and where the slot begins in it. */
+struct gpu_host *pool_host(const struct pool *pool, uint32_t slot, uint64_t *offset);
 
 /* FREE -> WRITING with a new generation; false: no slot is free. */
 bool pool_take(struct pool *pool, uint32_t *slot);

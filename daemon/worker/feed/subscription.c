@@ -147,6 +147,21 @@ bool subscription_dispatch(struct subscription *sub)
 
 /* ---- pools ---- */
 
+/* The rest of the pool. With the lock, dropped meanwhile. */
+static void pool_maker_grow(struct subscription *sub, struct pool *pool)
+{
+    int err = 0;
+    while (!err && !pool_whole(pool) && !atomic_load(&sub->maker.stop)) {
+        uv_mutex_unlock(sub->by.lock);
+        err = pool_grow(sub->by.gpu, pool, &sub->maker.stop);
+        uv_mutex_lock(sub->by.lock);
+        if (err)
+            continue;
+        pool_grown(pool);
+        sub->by.wake(sub->by.owner);
+    }
+}
+
 static void pool_maker_main(void *subscription)
 {
     struct subscription *sub = subscription;
@@ -155,7 +170,11 @@ static void pool_maker_main(void *subscription)
     uv_mutex_lock(sub->by.lock);
     sub->maker.error = err;
     sub->maker.pool = pool;
-    sub->maker.done = true;
+    sub->maker.made = true;
+    sub->by.wake(sub->by.owner);
+    if (pool)
+        pool_maker_grow(sub, pool);
+    sub->maker.over = true;
     sub->by.wake(sub->by.owner);
     uv_mutex_unlock(sub->by.lock);
 }
@@ -172,10 +191,7 @@ bool subscription_pool_start(struct subscription *sub, const struct pool_params 
 int subscription_pool_adopt(struct subscription *sub)
 {
     struct pool_maker *m = &sub->maker;
-    uv_mutex_unlock(sub->by.lock);
-    uv_thread_join(&m->thread);
-    uv_mutex_lock(sub->by.lock);
-    m->running = false;
+    m->made = false;
     if (m->error)
         return m->error;
     sub->epoch++;
@@ -184,6 +200,20 @@ int subscription_pool_adopt(struct subscription *sub)
     m->pool->next = sub->pools;
     sub->pools = m->pool;
     return 0;
+}
+
+bool subscription_maker_free(struct subscription *sub, bool stop)
+{
+    struct pool_maker *m = &sub->maker;
+    if (stop)
+        atomic_store(&m->stop, true);
+    if (!m->running || m->made || !m->over)
+        return !m->running;
+    uv_mutex_unlock(sub->by.lock);
+    uv_thread_join(&m->thread);
+    uv_mutex_lock(sub->by.lock);
+    m->running = false;
+    return true;
 }
 
 bool subscription_pools_free(struct subscription *sub, bool all)
@@ -224,14 +254,21 @@ uint64_t subscription_bytes(const struct subscription *sub)
 
 /* ---- the end ---- */
 
-bool subscription_quiet(const struct subscription *sub)
+bool subscription_quiet(struct subscription *sub)
 {
-    if (sub->events || sub->maker.running)
+    if (!subscription_maker_free(sub, true) || sub->events)
         return false;
     for (const struct pool *p = sub->pools; p; p = p->next)
         if (p->events)
             return false;
     return true;
+}
+
+struct pool *subscription_take_pools(struct subscription *sub)
+{
+    struct pool *pools = sub->pools;
+    sub->pools = NULL;
+    return pools;
 }
 
 void subscription_end(struct subscription *sub)

@@ -36,11 +36,14 @@ struct event {
     char cause[256];
 };
 
-/* The thread that makes the next pool. */
+/* The thread that makes the next pool, and then the rest of it while it is used. */
 struct pool_maker {
     uv_thread_t thread;
     struct pool_params params;
-    bool running, done; /* the thread exists; it has nothing left to do but to end */
+    bool running;     /* the thread exists */
+    bool made;        /* the pool can be used, or error says why not; until it is adopted */
+    bool over;        /* the thread has nothing left to do but to end */
+    atomic_bool stop; /* nobody needs more of the pool */
     int error;
     struct pool *pool;
 };
@@ -91,15 +94,23 @@ bool subscription_dispatch(struct subscription *sub);
 
 /* ---- pools ---- */
 
-/* Starts the thread that makes the pool of the next epoch. False: there is no thread. */
+/* Starts the thread that makes the pool of the next epoch, when the former thread has ended
+ * (subscription_maker_free). False: there is no thread. */
 bool subscription_pool_start(struct subscription *sub, const struct pool_params *params);
-/* The pool is made, and subscription_pool_adopt does not wait. */
+/* One is being made, or is made and not adopted. */
+static inline bool subscription_pool_making(const struct subscription *sub)
+{
+    return sub->maker.running && (sub->maker.made || !sub->maker.pool);
+}
 static inline bool subscription_pool_made(const struct subscription *sub)
 {
-    return sub->maker.running && sub->maker.done;
+    return sub->maker.made;
 }
-/* Makes that pool the current one; drops the lock. Returns 0 or enum pelton_error. */
+/* Makes the pool that is made the current one. Returns 0 or enum pelton_error. */
 int subscription_pool_adopt(struct subscription *sub);
+/* No thread makes a pool or a part of one. A thread that is over is joined; `stop` tells it to end
+ * soon, once its pool is adopted. Drops the lock. */
+bool subscription_maker_free(struct subscription *sub, bool stop);
 /* Frees pools of former epochs that nobody uses, or all; drops the lock. True: there were some. */
 bool subscription_pools_free(struct subscription *sub, bool all);
 /* The reader is done with a slot; a wrong epoch, slot or generation is ignored. Loop thread,
@@ -110,8 +121,11 @@ uint64_t subscription_bytes(const struct subscription *sub); /* of all pools */
 
 /* ---- the end ---- */
 
-/* No event is queued or being called, and no pool is being made. */
-bool subscription_quiet(const struct subscription *sub);
+/* No event is queued or being called, and no pool is being made: this is told to stop. Drops the
+ * lock. */
+bool subscription_quiet(struct subscription *sub);
+/* Before subscription_end: all pools, which the owner frees later. Nobody has to wait for that. */
+struct pool *subscription_take_pools(struct subscription *sub);
 /* Once the owner has nothing in flight and the subscription is quiet: frees all pools (drops the
  * lock), and on_end may follow. */
 void subscription_end(struct subscription *sub);

@@ -252,6 +252,8 @@ static void stream_fail(struct session *s, int code, const char *what)
 static void pool_replace(struct session *s, const struct feed_format *format,
                          enum recon_format delivered)
 {
+    while (!subscription_maker_free(&s->sub, true))
+        engine_wait(s->engine, &s->room, 0);
     if (!session_start_pool(s, format, delivered)) {
         stream_fail(s, PELTON_ERR_NOMEM, "no thread for its frames");
         return;

@@ -181,14 +181,14 @@ bool session_start_pool(struct session *s, const struct feed_format *format,
     return subscription_pool_start(&s->sub, &params);
 }
 
-/* The first frame that waits decides the epoch. */
+/* The first frame that waits decides the epoch. Drops the lock. */
 static bool session_ensure_pool(struct engine *e, struct session *s)
 {
     struct output *out = s->window.outputs;
     struct feed_format format;
     enum recon_format delivered;
     char why[128];
-    if (s->sub.maker.running)
+    if (subscription_pool_making(&s->sub))
         return false;
     while (out && out->state != OUTPUT_QUEUED)
         out = out->next;
@@ -203,11 +203,13 @@ static bool session_ensure_pool(struct engine *e, struct session *s)
         return true;
     }
     /* the device cannot write into a pool that was made without it */
-    if (s->sub.pools && (s->sub.pools->host || !s->sub.pools->memory) &&
+    if (s->sub.pools && (!s->sub.pools->memory || s->sub.pools->parts[0].host) &&
         format_equal(&format, &s->sub.pools->format)) {
         s->sub.pools->fits[view] = sps->serial;
         return false;
     }
+    if (!subscription_maker_free(&s->sub, true))
+        return false;
     START_TRACE_FIRST("first pool of frames is wanted");
     bool fields = out ? out->structure != REC_FRAME : s->params.fields && !sps->frame_mbs_only_flag;
     if (!blur_admit(&s->params, &format, fields, why))
@@ -235,11 +237,21 @@ static bool session_names_retired(const struct session *s)
     return false;
 }
 
-static bool session_may_end(const struct session *s)
+/* Drops the lock. */
+static bool session_may_end(struct session *s)
 {
     const struct window *w = &s->window;
     return w->source_ended && !w->first && !w->outputs && !w->pictures && !s->sub.ended &&
            subscription_quiet(&s->sub);
+}
+
+/* The reader hears of the end before its pools are freed, which takes 10 ms. */
+static void session_leave_pools(struct engine *e, struct session *s)
+{
+    struct pool **at = &e->old_pools;
+    while (*at)
+        at = &(*at)->next;
+    *at = subscription_take_pools(&s->sub);
 }
 
 /* Nothing is in flight any more. The loop thread may finish. */
@@ -248,13 +260,14 @@ static void session_end_work(struct engine *e, struct session *s)
     struct engine_bandwidth *b = &e->bandwidth;
     store_detach(s);
     b->due |= e->params.timestamps && b->measured < DEVICE_MEASUREMENTS;
+    session_leave_pools(e, s);
     subscription_end(&s->sub);
     s->ended_ns = now_ns();
     start_trace("the work of a stream has ended");
     engine_notify(e);
 }
 
-/* The pool that was being made becomes the current one. Drops the lock. */
+/* The pool that was being made becomes the current one. */
 static bool session_adopt_pool(struct session *s)
 {
     if (!subscription_pool_made(&s->sub))

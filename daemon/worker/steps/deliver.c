@@ -18,8 +18,10 @@ static void delivery_add(struct submission *sub, struct session *s, struct deliv
     const struct h264_picture *pic = to->output.pic;
     struct recon_delivery *d = &sub->deliveries[sub->delivery_count];
     bool field = to->output.structure != REC_FRAME;
+    uint64_t offset;
+    struct gpu_host *host = pool_host(pool, slot, &offset);
     *d = (struct recon_delivery){.slot = (uint32_t)pic->holder.slot,
-                                 .host = pool->host,
+                                 .host = host,
                                  .crop_x = pic->sps->crop_left,
                                  .crop_y = pic->sps->crop_top / (field ? 2 : 1),
                                  .width = f->width,
@@ -28,7 +30,7 @@ static void delivery_add(struct submission *sub, struct session *s, struct deliv
                                  .structure = to->output.structure};
     blur_delivery(&s->params, d);
     for (uint32_t i = 0; i < f->planes; i++) {
-        d->offset[i] = slot * f->slot_size + f->plane_offset[i];
+        d->offset[i] = offset + f->plane_offset[i];
         d->stride[i] = f->stride[i];
     }
     to->pool = pool;

@@ -31,6 +31,19 @@ static bool device_round(struct engine *e)
     return any;
 }
 
+/* One of those that sessions have left. With the lock, dropped meanwhile. */
+static bool engine_free_pool(struct engine *e)
+{
+    struct pool *pool = e->old_pools;
+    if (!pool)
+        return false;
+    e->old_pools = pool->next;
+    engine_unlock(e);
+    pool_free(pool);
+    engine_lock(e);
+    return true;
+}
+
 /* ---- idleness ---- */
 
 /* Host memory is the sessions' together. With the lock, dropped meanwhile. */
@@ -178,12 +191,14 @@ void device_thread_main(void *engine)
         if (e->bandwidth.due)
             measure_bandwidth(e);
         memory_tend(e);
-        if (!device_round(e))
+        if (!device_round(e) && !engine_free_pool(e))
             sleep_until_news(e);
         double end = thread_cpu_seconds();
         charge_sessions(e, end - cpu, 0);
         cpu = end;
     }
+    while (engine_free_pool(e))
+        ;
     store_collect(e, true);
     engine_unlock(e);
     gpu_pulse_free(e->pulse);

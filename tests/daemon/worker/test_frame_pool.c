@@ -90,6 +90,38 @@ static void test_memory(void **state)
     pool_free(pool);
 }
 
+/* The first part can be used while the others are made; each doubles the pool. */
+static void test_parts(void **state)
+{
+    struct pool *pool = pool_new(10, 8);
+    atomic_bool stop = true;
+    uint32_t slot, slots = 0;
+    uint64_t offset;
+    while (pool_take(pool, &slot))
+        assert_int_equal(slot, slots++);
+    assert_int_equal(slots, 4);
+    assert_false(pool_whole(pool));
+    assert_int_not_equal(pool_grow(NULL, pool, &stop), 0);
+    assert_false(pool_take(pool, &slot));
+    stop = false;
+    assert_int_equal(pool_grow(NULL, pool, &stop), 0);
+    assert_false(pool_take(pool, &slot)); /* until its owner is told */
+    pool_grown(pool);
+    while (pool_take(pool, &slot))
+        assert_int_equal(slot, slots++);
+    assert_int_equal(slots, 8);
+    assert_int_equal(pool_grow(NULL, pool, NULL), 0);
+    pool_grown(pool);
+    assert_true(pool_whole(pool));
+    assert_null(pool_host(pool, 5, &offset));
+    assert_int_equal(offset, pool->format.slot_size);
+    pool_host(pool, 9, &offset);
+    assert_int_equal(offset, pool->format.slot_size);
+    const uint8_t *last = (const uint8_t *)pool->memory + 9 * pool->format.slot_size;
+    assert_int_equal(last[pool->format.plane_offset[1]], 128);
+    pool_free(pool);
+}
+
 /* Chroma that the GPU does not write is mid-grey. */
 static void test_grey(void **state)
 {
@@ -121,9 +153,10 @@ static void test_without_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_layout),  cmocka_unit_test(test_slots_in_turn),
-        cmocka_unit_test(test_release), cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_grey),    cmocka_unit_test(test_without_memory),
+        cmocka_unit_test(test_layout),         cmocka_unit_test(test_slots_in_turn),
+        cmocka_unit_test(test_release),        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_parts),          cmocka_unit_test(test_grey),
+        cmocka_unit_test(test_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

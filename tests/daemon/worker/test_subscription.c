@@ -5,6 +5,7 @@
  */
 #include "daemon/worker/feed/subscription.h"
 
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -85,15 +86,30 @@ static void world_free(struct world *w)
     uv_mutex_destroy(&w->lock);
 }
 
-/* With the lock. */
+/* With the lock, dropped meanwhile. */
+static void world_yield(struct world *w)
+{
+    uv_mutex_unlock(&w->lock);
+    sched_yield();
+    uv_mutex_lock(&w->lock);
+}
+
+/* With the lock, dropped meanwhile. */
 static void make_pool(struct world *w)
 {
+    while (!subscription_maker_free(&w->sub, true))
+        world_yield(w);
     struct pool_params params = {.memory = true, .format.slots = 2};
     feed_format_plane(&params.format, 16, 16, 64);
     feed_format_close(&params.format);
     assert_true(subscription_pool_start(&w->sub, &params));
-    assert_false(subscription_quiet(&w->sub));
+    assert_true(subscription_pool_making(&w->sub));
+    while (!subscription_pool_made(&w->sub))
+        world_yield(w);
     assert_int_equal(subscription_pool_adopt(&w->sub), 0);
+    assert_false(subscription_pool_making(&w->sub));
+    while (!subscription_maker_free(&w->sub, false))
+        world_yield(w);
 }
 
 /* With the lock. */
