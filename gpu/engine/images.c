@@ -11,9 +11,8 @@
 #include <string.h>
 
 /* The transition into the only layout, then grey. */
-static void record_clear(struct gpu *g, VkCommandBuffer commands, void *ctx)
+static void record_clear(struct gpu *g, VkCommandBuffer commands, const struct gpu_image *image)
 {
-    const struct gpu_image *image = ctx;
     struct barrier_state state = {0};
     VkImageSubresourceRange range = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, image->layers};
     VkImageMemoryBarrier barrier = {.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
@@ -88,12 +87,29 @@ int gpu_image_create(struct gpu *g, enum gpu_use use, uint32_t width, uint32_t h
     TRY(gpu_memory_allocate(g, &needs, GPU_MEMORY_DEVICE, use, &image.memory, &image.holding));
     VK(g, g->vk.vkBindImageMemory(g->device, image.image, image.memory, 0));
     TRY(create_view(g, &image));
-    TRY(gpu_run(g, record_clear, &image));
     *out = image;
     return GPU_OK;
 error:
     gpu_image_free(g, &image);
     return err;
+}
+
+struct images {
+    const struct gpu_image *all;
+    uint32_t count;
+};
+
+static void record_clears(struct gpu *g, VkCommandBuffer commands, void *ctx)
+{
+    const struct images *images = ctx;
+    for (uint32_t i = 0; i < images->count; i++)
+        record_clear(g, commands, &images->all[i]);
+}
+
+int gpu_images_clear(struct gpu *g, const struct gpu_image *all, uint32_t count)
+{
+    struct images images = {all, count};
+    return gpu_run(g, record_clears, &images);
 }
 
 void gpu_image_free(struct gpu *g, struct gpu_image *image)

@@ -19,10 +19,12 @@ struct gpu_image {
     struct gpu_holding holding;
 };
 
-/* Samples have 8 bits, or 16 where `wide`. All are grey at first: half the range of `depth` bits.
- * Waits. */
+/* Samples have 8 bits, or 16 where `wide`, and grey is half the range of `depth` bits. To be
+ * cleared before use. */
 int gpu_image_create(struct gpu *g, enum gpu_use use, uint32_t width, uint32_t height,
                      uint32_t layers, uint32_t depth, bool wide, struct gpu_image *out);
+/* Makes them grey, in the layout that they keep. Waits, once for all. */
+int gpu_images_clear(struct gpu *g, const struct gpu_image *all, uint32_t count);
 void gpu_image_free(struct gpu *g, struct gpu_image *image);
 
 #endif

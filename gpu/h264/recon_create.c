@@ -132,7 +132,7 @@ static int create_images(struct recon *r)
                                r->params.bit_depth[chroma && !r->params.separate_planes], r->wide,
                                &r->images[i]);
     }
-    return err;
+    return err < 0 ? err : gpu_images_clear(r->g, r->images, RECON_IMAGE_COUNT);
 }
 
 static int create_scratch(struct recon *r)

@@ -123,6 +123,10 @@
 #define SLOTS_IDLE               16
 #define SLOTS_IDLE_BYTES         (128ull << 20) /* bytes that it may hold | by design */
 #define SLOTS_MOST               1280           /* slots of a store | measured */
+/* frames of a short file: it is over before more slots are made | by design: 20 s */
+#define SLOTS_SHORT_FRAMES       512
+/* slots for it, beyond base | by design: four batches */
+#define SLOTS_SHORT              128
 /* of a new store on software devices, beyond base | by design: it grows while it is used */
 #define SLOTS_FIRST_SOFTWARE     2
 /* slots for a picture of a batch | by design: batches are narrow where slots are few */

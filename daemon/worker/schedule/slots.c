@@ -76,16 +76,25 @@ uint32_t slots_for(const struct schedule *s, const struct slots_wish *wish)
     return want < least ? (uint32_t)least : (uint32_t)want;
 }
 
-/* Memory takes time to make. A live stream and a short file need little, and never more. Stores of
- * software devices grow. On hardware they do not: a picture was wrong once in a store that had
- * grown there, and why is not known yet. */
+/* Beyond base. A stream that is alone never uses more than it wants. */
+static uint64_t slots_extra(const struct window *w, const struct slots_wish *wish, uint32_t most)
+{
+    uint64_t frames = w->frames ? w->frames : UINT64_MAX;
+    uint64_t extra = w->schedule->window_count > 1 ? most : wish->want;
+    if (w->live)
+        return SLOTS_EXTRA;
+    if (frames <= SLOTS_SHORT_FRAMES && extra > SLOTS_SHORT)
+        extra = SLOTS_SHORT;
+    return frames < extra ? frames : extra;
+}
+
+/* Memory takes time to make: 0.2 s for all slots. Stores of software devices grow. On hardware they
+ * do not: a picture was wrong once in a store that had grown there, and why is not known yet. */
 uint32_t slots_first(const struct window *w, const struct slots_wish *wish, uint32_t most)
 {
-    uint64_t extra = w->schedule->setting.software   ? SLOTS_FIRST_SOFTWARE
-                     : w->live                       ? SLOTS_EXTRA
-                     : w->frames && w->frames < most ? w->frames
-                                                     : most;
-    return wish->base + extra < most ? wish->base + (uint32_t)extra : most;
+    bool software = w->schedule->setting.software;
+    uint64_t extra = software ? SLOTS_FIRST_SOFTWARE : slots_extra(w, wish, most);
+    return extra < most && wish->base + extra < most ? wish->base + (uint32_t)extra : most;
 }
 
 /* Twice as many, so that it seldom grows, but no more than its windows can use. */

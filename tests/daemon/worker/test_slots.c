@@ -292,6 +292,26 @@ static void test_growth(void **state)
     world_free(w);
 }
 
+/* More than a stream can use would only take time to make. */
+static void test_first_slots(void **state)
+{
+    struct world *w = world(18);
+    struct slots_wish wish = slots_wish_of(&w->windows[0], &w->sps);
+    w->s.setting.software = false;
+    assert_int_equal(slots_first(&w->windows[0], &wish, 600), 600); /* for the others, too */
+    w->windows[0].frames = SLOTS_SHORT_FRAMES + 1;
+    assert_int_equal(slots_first(&w->windows[0], &wish, 600), 10 + SLOTS_SHORT_FRAMES + 1);
+    w->windows[0].frames = SLOTS_SHORT_FRAMES;
+    assert_int_equal(slots_first(&w->windows[0], &wish, 600), 10 + SLOTS_SHORT);
+    w->s.window_count = 1;
+    assert_int_equal(slots_first(&w->windows[0], &wish, 600), 10 + 16);
+    w->windows[0].frames = 5;
+    assert_int_equal(slots_first(&w->windows[0], &wish, 600), 10 + 5);
+    w->windows[0].frames = 0;
+    assert_int_equal(slots_first(&w->windows[0], &wish, 600), 10 + 16);
+    world_free(w);
+}
+
 /* A store that was made for a short file takes such a stream again, and no long one. */
 static void test_small_store(void **state)
 {
@@ -336,7 +356,7 @@ int main(void)
         cmocka_unit_test(test_take_and_give),   cmocka_unit_test(test_find),
         cmocka_unit_test(test_serve),           cmocka_unit_test(test_idle_stores),
         cmocka_unit_test(test_size_of_a_store), cmocka_unit_test(test_growth),
-        cmocka_unit_test(test_growth_feeds),
+        cmocka_unit_test(test_growth_feeds),    cmocka_unit_test(test_first_slots),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
