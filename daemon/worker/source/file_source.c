@@ -10,6 +10,7 @@
  */
 #include "daemon/worker/source/byte_stream.h"
 #include "daemon/worker/source/camera_units.h"
+#include "daemon/worker/source/mp4_parameters.h"
 #include "daemon/worker/source/source_io.h"
 
 #include <errno.h>
@@ -216,7 +217,14 @@ static int open_format(struct source *src, const char *uri)
 {
     bool byte_stream = src->fd >= 0 && begins_byte_stream(src->io);
     int err = open_as(src, uri, byte_stream ? av_find_input_format("h264") : NULL);
-    return err < 0 ? err : avformat_find_stream_info(src->format, NULL);
+    if (err < 0)
+        return err;
+    if (mp4_tells_all(src->format)) {
+        src->format->codec_whitelist = av_strdup("none");
+        if (!src->format->codec_whitelist)
+            return AVERROR(ENOMEM);
+    }
+    return avformat_find_stream_info(src->format, NULL);
 }
 
 static int choose_stream(struct source *src, struct pelton_failure *failure)
