@@ -4,9 +4,10 @@
 a running daemon and from a private one. Views are read-only and keep their slot. Failures are
 exceptions with the daemon's text.
 """
-import argparse, gc, os, pickle, sys, tempfile, threading
+import argparse, gc, os, pickle, subprocess, sys, tempfile, threading
 
-from pythontest import check, clip, equal, finish, framemd5, md5, raises, t, use_programs
+from pythontest import ROOT, check, clip, equal, finish, framemd5, md5, raises, t, \
+    use_programs
 import numpy as np
 import pelton
 
@@ -124,6 +125,14 @@ def private(args, daemon, path):
     check(child.poll() is not None, "which ends with pelton.close()")
 
 
+def samples(path):
+    for name, lines in (("mean_luma.py", 12), ("capture.py", 12)):
+        run = subprocess.run([sys.executable, ROOT / "samples" / name, path], capture_output=True,
+                             text=True, env={**os.environ, "PYTHONPATH": str(ROOT / "python")})
+        said = run.stdout.splitlines()
+        check(len(said) == lines and not run.stderr, f"{name}: {said[-1:]} {run.stderr}")
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     t.add_arguments(p)
@@ -138,6 +147,8 @@ def main():
         failures(daemon, folder, path)
         damage(args, daemon, folder)
         private(args, daemon, path)
+        os.environ["PELTON_SOCKET"] = daemon.socket
+        samples(path)
         equal(daemon.validation_messages(), [], "no validation messages")
     finish()
 
