@@ -51,6 +51,7 @@ struct h264_sps {
     uint8_t frame_mbs_only_flag, mb_adaptive_frame_field_flag, direct_8x8_inference_flag;
     uint16_t crop_left, crop_right, crop_top, crop_bottom; /* in luma samples of the frame */
     uint8_t vui_present;
+    uint8_t vui_broken; /* vui holds the elements before the broken one */
     struct h264_vui vui;
     /* MaxDpbFrames, or max_dec_frame_buffering where given (A.3.1, E.2.1) */
     uint8_t max_dpb_frames;

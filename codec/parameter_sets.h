@@ -16,7 +16,9 @@ int h264_sps_parse(const uint8_t *rbsp, size_t size, struct h264_sps **out, stru
 /* H.7.3.2.1.4 */
 int h264_subset_sps_parse(const uint8_t *rbsp, size_t size, struct h264_sps **out,
                           struct h264_diag *diag);
-/* chroma_format_idc of the SPS that the PPS names: 4:4:4 has six transform_8x8 lists, not two. */
+/* chroma_format_idc of the SPS that the PPS names: 4:4:4 has six transform_8x8 lists, not two.
+ * H264_PPS_PLAIN: what follows redundant_pic_cnt_present_flag is junk. */
+#define H264_PPS_PLAIN 4
 int h264_pps_parse(const uint8_t *rbsp, size_t size, unsigned chroma_format_idc,
                    struct h264_pps **out, struct h264_diag *diag);
 /* The ids of a PPS without parsing the rest. */
@@ -33,8 +35,9 @@ void h264_pps_unref(const struct h264_pps *pps);
 
 /* nal_unit_header() and seq_parameter_set_data() (7.3.2.1.1). b stands behind it afterwards. */
 int h264_sps_parse_data(struct h264_bits *b, struct h264_sps **out, struct h264_diag *diag);
-/* vui_parameters() (E.1.1). The caller checks b for an overrun. */
-int h264_vui_parse(struct h264_bits *b, struct h264_vui *v, struct h264_diag *diag);
+/* vui_parameters() (E.1.1). False: an element is broken or cut off. The groups of elements before it
+ * are in *v, the others keep their values. */
+bool h264_vui_parse(struct h264_bits *b, struct h264_vui *v);
 /* Fills max_dpb_frames and reorder_frames from the other members. */
 void h264_sps_dpb_size(struct h264_sps *sps);
 

@@ -58,6 +58,10 @@ int h264_subset_sps_parse(const uint8_t *rbsp, size_t size, struct h264_sps **ou
     error = h264_sps_parse_data(&b, &sps, diag);
     if (error)
         return error;
+    if (sps->vui_broken) { /* where the extension begins is unknown */
+        h264_sps_unref(sps);
+        return h264_fail(diag, H264_ERR_DATA, "vui_parameters", (int64_t)size, "is broken");
+    }
     if (sps->profile_idc == 118 || sps->profile_idc == 128) {
         h264_bits_skip(&b, 1); /* bit_equal_to_one */
         error = mvc_parse_extension(&b, sps, diag);

@@ -162,7 +162,9 @@ static int pps_parse_body(struct h264_bits *b, unsigned chroma_format_idc, struc
     pps->deblocking_filter_control_present_flag = (uint8_t)h264_bits_flag(b);
     pps->constrained_intra_pred_flag = (uint8_t)h264_bits_flag(b);
     pps->redundant_pic_cnt_present_flag = (uint8_t)h264_bits_flag(b);
-    return h264_bits_more_data(b) ? pps_parse_extension(b, chroma_format_idc, pps, diag) : H264_OK;
+    return chroma_format_idc != H264_PPS_PLAIN && h264_bits_more_data(b)
+               ? pps_parse_extension(b, chroma_format_idc, pps, diag)
+               : H264_OK;
 }
 
 int h264_pps_parse(const uint8_t *rbsp, size_t size, unsigned chroma_format_idc,

@@ -167,8 +167,9 @@ static int sps_parse_body(struct h264_bits *b, struct h264_sps *sps, struct h264
     sps->vui.video_format = 5;
     sps->vui.colour_primaries = sps->vui.transfer = sps->vui.matrix = 2;
     sps->vui_present = (uint8_t)h264_bits_flag(b);
-    if (sps->vui_present && (error = h264_vui_parse(b, &sps->vui, diag)))
-        return error;
+    /* Decoding needs none of it, and cameras write broken ones. */
+    if (sps->vui_present && !h264_bits_overrun(b))
+        sps->vui_broken = !h264_vui_parse(b, &sps->vui);
     h264_sps_dpb_size(sps);
     return H264_OK;
 }
@@ -189,7 +190,7 @@ int h264_sps_parse_data(struct h264_bits *b, struct h264_sps **out, struct h264_
     sps->constraint_flags = (uint8_t)h264_bits_u(b, 8);
     sps->level_idc = (uint8_t)h264_bits_u(b, 8);
     error = sps_parse_body(b, sps, diag);
-    if (!error && h264_bits_overrun(b))
+    if (!error && h264_bits_overrun(b) && !sps->vui_broken)
         error = h264_fail(diag, H264_ERR_TRUNCATED, "seq_parameter_set_rbsp", (int64_t)b->size,
                           "the data ends too early");
     if (error) {
@@ -203,8 +204,15 @@ int h264_sps_parse_data(struct h264_bits *b, struct h264_sps **out, struct h264_
 int h264_sps_parse(const uint8_t *rbsp, size_t size, struct h264_sps **out, struct h264_diag *diag)
 {
     struct h264_bits b;
+    int error;
     h264_bits_init(&b, rbsp, size);
-    return h264_sps_parse_data(&b, out, diag);
+    error = h264_sps_parse_data(&b, out, diag);
+    if (error != H264_ERR_TRUNCATED || size < 5)
+        return error;
+    /* Without rbsp_stop_one_bit the last bit that is 1 belongs to an element. */
+    h264_bits_init(&b, rbsp, size);
+    b.end = size * 8;
+    return h264_sps_parse_data(&b, out, NULL) ? error : H264_OK;
 }
 
 /* Sets are immutable but for their count. */

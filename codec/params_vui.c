@@ -3,16 +3,14 @@
  * VUI parameters (E.1.1), and two values that decoding derives from them: the size of the DPB and
  * the reordering depth (A.3.1, E.2.1).
  */
-#include "codec/diag.h"
 #include "codec/parameter_sets.h"
 
 /* hrd_parameters() (E.1.2) */
-static int parse_hrd(struct h264_bits *b, struct h264_vui *v, bool vcl, struct h264_diag *diag)
+static bool parse_hrd(struct h264_bits *b, struct h264_vui *v, bool vcl)
 {
     uint32_t cpb_cnt = h264_bits_ue(b);
     if (cpb_cnt > 31)
-        return h264_fail(diag, h264_bits_overrun(b) ? H264_ERR_TRUNCATED : H264_ERR_DATA,
-                         "cpb_cnt_minus1", cpb_cnt, "must be at most 31");
+        return false;
     v->cpb_count[vcl] = (uint8_t)(cpb_cnt + 1);
     h264_bits_skip(b, 8); /* bit_rate_scale, cpb_size_scale */
     for (uint32_t i = 0; i <= cpb_cnt; i++) {
@@ -24,13 +22,13 @@ static int parse_hrd(struct h264_bits *b, struct h264_vui *v, bool vcl, struct h
     v->cpb_removal_delay_length = (uint8_t)(h264_bits_u(b, 5) + 1);
     v->dpb_output_delay_length = (uint8_t)(h264_bits_u(b, 5) + 1);
     v->time_offset_length = (uint8_t)h264_bits_u(b, 5);
-    return H264_OK;
+    return true;
 }
 
-static void parse_aspect_ratio(struct h264_bits *b, struct h264_vui *v)
+static bool parse_aspect_ratio(struct h264_bits *b, struct h264_vui *v)
 {
     if (!h264_bits_flag(b))
-        return;
+        return true;
     v->aspect_ratio_idc = (uint8_t)h264_bits_u(b, 8);
     if (v->aspect_ratio_idc == 255) {
         v->sar_width = (uint16_t)h264_bits_u(b, 16);
@@ -39,15 +37,22 @@ static void parse_aspect_ratio(struct h264_bits *b, struct h264_vui *v)
         v->sar_width = h264_sample_aspect_ratio[v->aspect_ratio_idc][0];
         v->sar_height = h264_sample_aspect_ratio[v->aspect_ratio_idc][1];
     }
+    return true;
 }
 
-static void parse_video_signal(struct h264_bits *b, struct h264_vui *v)
+static bool parse_overscan(struct h264_bits *b, struct h264_vui *v)
 {
-    v->video_format = 5;
-    v->colour_primaries = v->transfer = v->matrix = 2;
+    v->overscan_info_present = (uint8_t)h264_bits_flag(b);
+    if (v->overscan_info_present)
+        v->overscan_appropriate = (uint8_t)h264_bits_flag(b);
+    return true;
+}
+
+static bool parse_video_signal(struct h264_bits *b, struct h264_vui *v)
+{
     v->video_signal_type_present = (uint8_t)h264_bits_flag(b);
     if (!v->video_signal_type_present)
-        return;
+        return true;
     v->video_format = (uint8_t)h264_bits_u(b, 3);
     v->full_range = (uint8_t)h264_bits_flag(b);
     v->colour_description_present = (uint8_t)h264_bits_flag(b);
@@ -56,31 +61,56 @@ static void parse_video_signal(struct h264_bits *b, struct h264_vui *v)
         v->transfer = (uint8_t)h264_bits_u(b, 8);
         v->matrix = (uint8_t)h264_bits_u(b, 8);
     }
+    return true;
 }
 
-static int parse_chroma_loc(struct h264_bits *b, struct h264_vui *v, struct h264_diag *diag)
+/* Reserved values tell nothing, and the elements behind them are sound. */
+static bool parse_chroma_loc(struct h264_bits *b, struct h264_vui *v)
 {
     uint32_t top, bottom;
-    v->chroma_loc_present = (uint8_t)h264_bits_flag(b);
-    if (!v->chroma_loc_present)
-        return H264_OK;
+    if (!h264_bits_flag(b))
+        return true;
     top = h264_bits_ue(b);
     bottom = h264_bits_ue(b);
     if (top > 5 || bottom > 5)
-        return h264_fail(diag, h264_bits_overrun(b) ? H264_ERR_TRUNCATED : H264_ERR_DATA,
-                         "chroma_sample_loc_type_top_field", top > 5 ? top : bottom,
-                         "must be at most 5");
+        return true;
+    v->chroma_loc_present = 1;
     v->chroma_loc_top = (uint8_t)top;
     v->chroma_loc_bottom = (uint8_t)bottom;
-    return H264_OK;
+    return true;
 }
 
-static void parse_bitstream_restriction(struct h264_bits *b, struct h264_vui *v)
+static bool parse_timing(struct h264_bits *b, struct h264_vui *v)
+{
+    v->timing_info_present = (uint8_t)h264_bits_flag(b);
+    if (v->timing_info_present) {
+        v->num_units_in_tick = h264_bits_u(b, 32);
+        v->time_scale = h264_bits_u(b, 32);
+        v->fixed_frame_rate = (uint8_t)h264_bits_flag(b);
+    }
+    return true;
+}
+
+static bool parse_buffering(struct h264_bits *b, struct h264_vui *v)
+{
+    v->nal_hrd_present = (uint8_t)h264_bits_flag(b);
+    if (v->nal_hrd_present && !parse_hrd(b, v, false))
+        return false;
+    v->vcl_hrd_present = (uint8_t)h264_bits_flag(b);
+    if (v->vcl_hrd_present && !parse_hrd(b, v, true))
+        return false;
+    if (v->nal_hrd_present || v->vcl_hrd_present)
+        h264_bits_skip(b, 1); /* low_delay_hrd_flag */
+    v->pic_struct_present = (uint8_t)h264_bits_flag(b);
+    return true;
+}
+
+static bool parse_bitstream_restriction(struct h264_bits *b, struct h264_vui *v)
 {
     uint32_t reorder, buffering;
     v->bitstream_restriction_flag = (uint8_t)h264_bits_flag(b);
     if (!v->bitstream_restriction_flag)
-        return;
+        return true;
     h264_bits_skip(b, 1); /* motion_vectors_over_pic_boundaries_flag */
     for (unsigned i = 0; i < 4; i++)
         h264_bits_ue(b); /* max_bytes_per_pic_denom .. log2_max_mv_length_vertical */
@@ -89,40 +119,25 @@ static void parse_bitstream_restriction(struct h264_bits *b, struct h264_vui *v)
     /* Figures that contradict each other are worth less than the inferred ones. */
     if (reorder > buffering || buffering > 16) {
         v->bitstream_restriction_flag = 0;
-        return;
+        return true;
     }
     v->max_num_reorder_frames = (uint8_t)reorder;
     v->max_dec_frame_buffering = (uint8_t)buffering;
+    return true;
 }
 
-int h264_vui_parse(struct h264_bits *b, struct h264_vui *v, struct h264_diag *diag)
+bool h264_vui_parse(struct h264_bits *b, struct h264_vui *v)
 {
-    int error;
-    parse_aspect_ratio(b, v);
-    v->overscan_info_present = (uint8_t)h264_bits_flag(b);
-    if (v->overscan_info_present)
-        v->overscan_appropriate = (uint8_t)h264_bits_flag(b);
-    parse_video_signal(b, v);
-    error = parse_chroma_loc(b, v, diag);
-    if (error)
-        return error;
-    v->timing_info_present = (uint8_t)h264_bits_flag(b);
-    if (v->timing_info_present) {
-        v->num_units_in_tick = h264_bits_u(b, 32);
-        v->time_scale = h264_bits_u(b, 32);
-        v->fixed_frame_rate = (uint8_t)h264_bits_flag(b);
+    static bool (*const parts[])(struct h264_bits *, struct h264_vui *) = {
+        parse_aspect_ratio, parse_overscan,  parse_video_signal,         parse_chroma_loc,
+        parse_timing,       parse_buffering, parse_bitstream_restriction};
+    for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        struct h264_vui next = *v;
+        if (!parts[i](b, &next) || h264_bits_overrun(b))
+            return false;
+        *v = next;
     }
-    v->nal_hrd_present = (uint8_t)h264_bits_flag(b);
-    if (v->nal_hrd_present && (error = parse_hrd(b, v, false, diag)))
-        return error;
-    v->vcl_hrd_present = (uint8_t)h264_bits_flag(b);
-    if (v->vcl_hrd_present && (error = parse_hrd(b, v, true, diag)))
-        return error;
-    if (v->nal_hrd_present || v->vcl_hrd_present)
-        h264_bits_skip(b, 1); /* low_delay_hrd_flag */
-    v->pic_struct_present = (uint8_t)h264_bits_flag(b);
-    parse_bitstream_restriction(b, v);
-    return H264_OK;
+    return true;
 }
 
 /* MaxDpbFrames (A.3.1); 16 for an unknown level. */

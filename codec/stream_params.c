@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Parameter sets of a stream. They are kept as received, so that a repeated set is recognised. A
- * PPS is parsed again when its SPS changes chroma_format_idc.
+ * PPS is parsed again when its SPS changes chroma_format_idc or a profile that decides on its end.
  */
 #include "codec/diag.h"
 #include "codec/nal.h"
@@ -53,18 +53,38 @@ int h264_stream_store_sps(struct h264_stream *s, const uint8_t *nal, size_t size
     return error;
 }
 
-/* With the format of the SPS where it is known; where that fails, with 4:4:4, as the SPS may still
+/* The profiles without an 8x8 transform have none of its elements in a PPS (A.2.1 to A.2.3). Some
+ * encoders write junk there. As FFmpeg does it, a profile is believed where a constraint flag says
+ * the same. */
+static uint8_t pps_format(const struct h264_sps *sps)
+{
+    bool plain = sps->profile_idc == 66 || sps->profile_idc == 77 || sps->profile_idc == 88;
+    return plain && sps->constraint_flags & 0xe0 ? H264_PPS_PLAIN : sps->chroma_format_idc;
+}
+
+/* Whether a PPS that was parsed for one format holds for the other. */
+static bool same_pps(uint8_t a, uint8_t b)
+{
+    return a == b || (a < 3 && b < 3);
+}
+
+/* With the format of the SPS where it is known; where that fails, as others, as the SPS may still
  * change. */
 static int parse_either(const struct h264_stream *s, size_t n, unsigned sps_id,
                         struct h264_pps **pps, uint8_t *chroma_format_idc, struct h264_diag *diag)
 {
-    uint8_t format = s->sps[sps_id].sps ? s->sps[sps_id].sps->chroma_format_idc : 1;
+    static const uint8_t others[] = {1, 3, H264_PPS_PLAIN};
+    const struct h264_sps *sps = s->sps[sps_id].sps;
+    unsigned count = sps ? 2 : 3; /* where the SPS wants the elements, junk is damage */
+    uint8_t format = sps ? pps_format(sps) : 1;
     int error = h264_pps_parse(s->rbsp.bytes, n, format, pps, diag);
     if (error == H264_ERR_DATA || error == H264_ERR_TRUNCATED) {
-        uint8_t other = format == 3 ? 1 : 3;
-        if (h264_pps_parse(s->rbsp.bytes, n, other, pps, NULL))
+        unsigned k = 0;
+        while (k < count && h264_pps_parse(s->rbsp.bytes, n, others[k], pps, NULL))
+            k++;
+        if (k == count)
             return error;
-        format = other;
+        format = others[k];
         error = H264_OK;
     }
     if (!error)
@@ -122,13 +142,13 @@ int h264_stream_find_params(struct h264_stream *s, uint32_t pps_id, const struct
     if (!found)
         return h264_fail(diag, H264_ERR_NO_PARAMS, "seq_parameter_set_id", slot->pps->sps_id,
                          "this sequence parameter set was never received");
-    if ((found->chroma_format_idc == 3) != (slot->chroma_format_idc == 3)) {
-        error = h264_pps_parse(slot->bytes, slot->size, found->chroma_format_idc, &again, diag);
+    if (!same_pps(pps_format(found), slot->chroma_format_idc)) {
+        error = h264_pps_parse(slot->bytes, slot->size, pps_format(found), &again, diag);
         if (error)
             return error;
         h264_pps_unref(slot->pps);
         slot->pps = again;
-        slot->chroma_format_idc = found->chroma_format_idc;
+        slot->chroma_format_idc = pps_format(found);
     }
     *sps = found;
     *pps = slot->pps;

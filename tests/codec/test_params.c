@@ -380,10 +380,13 @@ static void truncate_all(const struct bw *w, int (*parse)(const uint8_t *, size_
 static int try_sps(const uint8_t *rbsp, size_t size)
 {
     struct h264_sps *sps;
+    bool broken;
     int error = h264_sps_parse(rbsp, size, &sps, NULL);
-    if (!error)
-        h264_sps_unref(sps);
-    return error;
+    if (error)
+        return error;
+    broken = sps->vui_broken;
+    h264_sps_unref(sps);
+    return broken ? H264_ERR_TRUNCATED : H264_OK;
 }
 
 static int try_pps(const uint8_t *rbsp, size_t size)
@@ -406,6 +409,98 @@ static void test_truncation(void **state)
     truncate_all(&w, try_sps);
     write_pps(&p, &pf);
     truncate_all(&p, try_pps);
+}
+
+/* The first bits of w, as a whole SPS; stop: with rbsp_stop_one_bit. */
+static struct h264_sps *sps_of_bits(const struct bw *w, size_t bits, bool stop)
+{
+    struct bw cut = {.bits = 0};
+    struct h264_sps *sps = NULL;
+    for (size_t i = 0; i < bits; i++)
+        bw_u(&cut, 1, w->buf[i / 8] >> (7 - i % 8) & 1);
+    if (stop)
+        bw_trailing(&cut);
+    assert_int_equal(h264_sps_parse(cut.buf, (cut.bits + 7) / 8, &sps, NULL), H264_OK);
+    return sps;
+}
+
+/* Wherever a VUI ends, the SPS decodes, with the groups of elements before the cut. */
+static void test_vui_cut(void **state)
+{
+    struct sps_fields f = plain_sps();
+    struct bw head = {.bits = 0}, whole = {.bits = 0};
+    bw_u(&head, 8, 0x67);
+    write_sps_data(&head, &f);
+    f.vui = full_vui;
+    bw_u(&whole, 8, 0x67);
+    write_sps_data(&whole, &f);
+    for (size_t cut = 1; cut <= whole.bits - head.bits; cut++) {
+        size_t left = whole.bits - head.bits - cut;
+        struct h264_sps *sps = sps_of_bits(&whole, whole.bits - cut, true);
+        assert_int_equal(sps->mb_width, 4);
+        assert_true(sps->vui_broken);
+        assert_int_equal(sps->vui.sar_width, left >= 41 ? 64 : 0);
+        assert_int_equal(sps->vui.colour_primaries, left >= 73 ? 9 : 2);
+        assert_int_equal(sps->vui.bitstream_restriction_flag, 0);
+        assert_int_equal(sps->max_dpb_frames, 16);
+        h264_sps_unref(sps);
+    }
+}
+
+static void vui_chroma_loc_6(struct bw *w)
+{
+    bw_u(w, 3, 0); /* aspect ratio, overscan, video signal */
+    bw_u(w, 1, 1);
+    bw_ue(w, 6);
+    bw_ue(w, 6);
+    bw_u(w, 1, 1);
+    bw_u(w, 32, 1);
+    bw_u(w, 32, 50);
+    bw_u(w, 5, 0);
+}
+
+static void vui_cpb_cnt_33(struct bw *w)
+{
+    bw_u(w, 4, 0); /* up to the chroma location */
+    bw_u(w, 1, 1);
+    bw_u(w, 32, 1);
+    bw_u(w, 32, 50);
+    bw_u(w, 1, 1);
+    bw_u(w, 1, 1); /* nal_hrd_parameters_present_flag */
+    bw_ue(w, 32);
+    bw_u(w, 32, 0x12345678);
+}
+
+static void test_vui_broken(void **state)
+{
+    struct sps_fields f = plain_sps();
+    struct h264_sps *sps;
+    f.vui = vui_chroma_loc_6;
+    assert_int_equal(parse_sps(&f, &sps, NULL), H264_OK);
+    assert_int_equal(sps->vui.chroma_loc_present, 0);
+    assert_int_equal(sps->vui.time_scale, 50);
+    assert_false(sps->vui_broken);
+    h264_sps_unref(sps);
+    f.vui = vui_cpb_cnt_33;
+    assert_int_equal(parse_sps(&f, &sps, NULL), H264_OK);
+    assert_int_equal(sps->vui.time_scale, 50);
+    assert_int_equal(sps->vui.nal_hrd_present, 0);
+    assert_true(sps->vui_broken);
+    h264_sps_unref(sps);
+}
+
+static void test_no_stop_bit(void **state)
+{
+    struct sps_fields f = plain_sps();
+    struct bw w = {.bits = 0};
+    struct h264_sps *sps;
+    f.crop[1] = 2;
+    bw_u(&w, 8, 0x67);
+    write_sps_data(&w, &f);
+    sps = sps_of_bits(&w, w.bits, false);
+    assert_int_equal(sps->mb_height, 3);
+    assert_int_equal(sps->crop_right, 4);
+    h264_sps_unref(sps);
 }
 
 static void test_random(void **state)
@@ -435,6 +530,8 @@ int main(void)
         cmocka_unit_test(test_sps_limits),  cmocka_unit_test(test_scaling_sps),
         cmocka_unit_test(test_scaling_pps), cmocka_unit_test(test_pps_values),
         cmocka_unit_test(test_truncation),  cmocka_unit_test(test_random),
+        cmocka_unit_test(test_vui_cut),     cmocka_unit_test(test_vui_broken),
+        cmocka_unit_test(test_no_stop_bit),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -66,6 +66,24 @@ static void test_redundant_left_alone(void **state)
     close_stream(&c);
 }
 
+/* Profiles without an 8x8 transform: junk behind a PPS tells nothing, whichever set comes first. */
+static void test_junk_behind_pps(void **state)
+{
+    for (unsigned set = 0; set < 2; set++) {
+        struct ctx c = plain_ctx(4, 1);
+        c.sps.profile_idc = 77;
+        c.sps.constraint_flags = set ? 0x40 : 0;
+        c.pps.extension = c.pps.transform_8x8 = 1;
+        open_stream(&c);
+        assert_int_equal(slice(&c, IDR()), H264_OK);
+        flush(&c);
+        assert_int_equal(c.decoded_count, 1);
+        assert_int_equal(c.decoded[0]->slices[0].pps->transform_8x8_mode_flag, !set);
+        assert_int_equal(c.decoded[0]->slices[0].pps->chroma_qp_offset[1], set ? -2 : 3);
+        close_stream(&c);
+    }
+}
+
 static void test_new_picture(void **state)
 {
     struct ctx c = plain_ctx(4, 1);
@@ -462,6 +480,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_slices),
+        cmocka_unit_test(test_junk_behind_pps),
         cmocka_unit_test(test_redundant_left_alone),
         cmocka_unit_test(test_new_picture),
         cmocka_unit_test(test_starts_without_idr),
