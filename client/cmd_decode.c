@@ -83,6 +83,29 @@ static void decode_print_summary(const struct decode *d)
            device_kind(&d->device));
 }
 
+/* Faults of the input that cost no frame. */
+static void decode_print_warnings(struct decode *d)
+{
+    struct pelton_stats stats = {0};
+    if (d->sync.jumps > 0) {
+        ui_log(LOG_WARNING, "%s: the clock jumps %lld %s; the frames follow each other",
+               d->source.name, (long long)d->sync.jumps,
+               ui_plural((uint64_t)d->sync.jumps, "time"));
+    }
+    if (d->mended > 0) {
+        ui_log(LOG_WARNING, "%s: the time of %llu %s goes back, and is mended", d->source.name,
+               (unsigned long long)d->mended, ui_plural(d->mended, "frame"));
+    }
+    if (!d->stream || interrupted() || pelton_stats(d->stream, DECODE_SLICE_MS, &stats) < 0)
+        return;
+    if (stats.warnings & PELTON_WARN_TRUNCATED) {
+        ui_log(LOG_WARNING, "%s: cut off: the file ends before its container says so",
+               d->source.name);
+    }
+    if (stats.warnings & PELTON_WARN_VUI)
+        ui_log(LOG_WARNING, "%s: its VUI is broken, and left out", d->source.name);
+}
+
 /* A start beyond the end is a mistake of its own. */
 static int decode_check_start(const struct decode *d)
 {
@@ -107,7 +130,8 @@ static int decode_run(struct decode *d)
     if (rc)
         return rc;
     d->start_ns = now_ns();
-    progress_start(&d->progress, d->o->write.progress);
+    progress_start(&d->progress, d->o->write.progress,
+                   d->progress_file ? d->progress_file : stderr);
     decode_set_goal(d);
     rc = decode_loop(d);
     start_trace("last frame");
@@ -129,10 +153,7 @@ static int decode_run(struct decode *d)
     d->side = NULL;
     finish = finish ? finish : side;
     progress_end(&d->progress, &d->state);
-    if (d->left_out > 0) {
-        ui_log(LOG_WARNING, "%llu %s left out: their time had passed",
-               (unsigned long long)d->left_out, ui_plural(d->left_out, "frame"));
-    }
+    decode_print_warnings(d);
     rc = rc ? rc : finish;
     if (rc != X_SIGPIPE)
         decode_print_summary(d);
@@ -164,6 +185,9 @@ int cmd_decode(struct client_options *o, struct failure *f)
     input_close(&d.source);
     verify_close(d.verify);
     convert_free(d.convert);
+    turn_clear(&d.turn);
+    if (d.progress_file && d.progress_file != stdout)
+        fclose(d.progress_file);
     contact_sheet_close(d.sheet);
     if (d.picture)
         memset(d.picture->data, 0, sizeof(d.picture->data)); /* borrowed */

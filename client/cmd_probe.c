@@ -57,6 +57,32 @@ static void print_sei(const struct pelton_probe_sei *sei)
     }
 }
 
+/* Where there is a choice. */
+static void print_videos(const struct pelton_info *i)
+{
+    for (uint32_t n = 0; i->videos > 1 && n < i->videos; n++) {
+        const struct pelton_video *v = &i->video[n];
+        printf("%-12s -map 0:v:%u: %s, %ux%u%s%s%s\n", n ? "" : "videos", n, v->codec, v->width,
+               v->height, v->flags & PELTON_VIDEO_DEFAULT ? ", default" : "",
+               v->flags & PELTON_VIDEO_ATTACHED ? ", attached picture" : "",
+               v->flags & PELTON_VIDEO_CHOSEN ? ", chosen" : "");
+    }
+}
+
+static const char *orientation_text(uint32_t orientation)
+{
+    static const char *const texts[] = {NULL,
+                                        NULL,
+                                        "mirrored",
+                                        "turned by 180 degrees",
+                                        "upside down, mirrored",
+                                        "turned by 270 degrees, mirrored",
+                                        "turned by 90 degrees",
+                                        "turned by 90 degrees, mirrored",
+                                        "turned by 270 degrees"};
+    return orientation <= PELTON_TURNED_270 ? texts[orientation] : NULL;
+}
+
 static void print_text(const char *name, const struct pelton_info *i)
 {
     char level[16];
@@ -69,6 +95,10 @@ static void print_text(const char *name, const struct pelton_info *i)
            i->profile[0] ? i->profile : "unknown", "level", level);
     printf("%-12s %ux%u (coded %ux%u)\n", "size", i->width, i->height, i->coded_width,
            i->coded_height);
+    if (orientation_text(i->orientation))
+        printf("%-12s %s (clockwise, when shown)\n", "orientation",
+               orientation_text(i->orientation));
+    print_videos(i);
     if (i->sar.num > 0 && i->sar.den > 0)
         printf("%-12s %d:%d\n", "sar", i->sar.num, i->sar.den);
     printf("%-12s %s\n", "pix_fmt", i->pix_fmt[0] ? i->pix_fmt : "unknown");
@@ -94,6 +124,22 @@ static void json_rational(struct json *j, const char *name, struct pelton_ration
     char text[32];
     snprintf(text, sizeof(text), "%d/%d", r.num, r.den);
     json_text(j, name, text);
+}
+
+static void json_videos(struct json *j, const struct pelton_info *i)
+{
+    json_open(j, "videos", '[');
+    for (uint32_t n = 0; n < i->videos; n++) {
+        json_open(j, NULL, '{');
+        json_text(j, "codec", i->video[n].codec);
+        json_int(j, "width", i->video[n].width);
+        json_int(j, "height", i->video[n].height);
+        json_bool(j, "default", i->video[n].flags & PELTON_VIDEO_DEFAULT);
+        json_bool(j, "attached", i->video[n].flags & PELTON_VIDEO_ATTACHED);
+        json_bool(j, "chosen", i->video[n].flags & PELTON_VIDEO_CHOSEN);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
 }
 
 static void info_print_json(const char *name, const struct pelton_info *i,
@@ -122,6 +168,8 @@ static void info_print_json(const char *name, const struct pelton_info *i,
     else
         json_null(&j, "frames");
     json_int(&j, "bit_rate", (int64_t)i->bit_rate);
+    json_int(&j, "orientation", i->orientation ? i->orientation : PELTON_UPRIGHT);
+    json_videos(&j, i);
     json_bool(&j, "supported", i->supported);
     json_text(&j, "unsupported_element", i->supported ? NULL : i->unsupported_element);
     json_text(&j, "unsupported_what", i->supported ? NULL : i->unsupported_what);

@@ -11,6 +11,7 @@
 #include "client/input.h"
 #include "client/output.h"
 #include "client/side_data_json.h"
+#include "client/turn.h"
 #include "client/verify.h"
 #include "client/video_sync.h"
 
@@ -32,12 +33,14 @@ struct decode {
     struct contact_sheet *sheet; /* takes the place of the pictures; NULL: none */
     uint64_t second_frames;
     struct convert *convert;
+    struct turn turn;
+    FILE *progress_file;       /* ours; NULL: none */
     enum AVPixelFormat wanted; /* AV_PIX_FMT_NONE: as delivered */
     AVFrame *picture;
     struct sync sync, second_sync;
     struct progress progress;
     struct progress_state state;
-    uint64_t corrupt, left_out;
+    uint64_t corrupt, mended;
     int64_t first_pts, start_ns;
     bool passed, second_passed; /* -t has */
     unsigned behind;            /* base frames after the end, since the second view's last frame */

@@ -74,19 +74,20 @@ static bool decode_duration_passed(const struct decode *d, const struct pelton_f
 }
 
 /* The time of a frame: in the muxer's time base for synced formats, else in the frame's own. count:
- * frames before it. False: the frame is left out. */
-static bool decode_frame_time(struct decode *d, struct sync *sync, uint64_t count,
-                              const struct pelton_frame *in, int64_t *out)
+ * frames before it. */
+static int64_t decode_frame_time(struct decode *d, struct sync *sync, uint64_t count,
+                                 const struct pelton_frame *in)
 {
-    if (d->format->synced)
-        return sync_frame(sync, in->pts, in->duration, out);
+    int64_t at;
+    if (d->format->synced) {
+        d->mended += !sync_frame(sync, in->pts, in->duration, &at);
+        return at;
+    }
     if (!strcmp(d->format->name, "matroska")) {
         /* output_frame moves equal ones apart */
-        *out = in->pts == INT64_MIN ? 0 : in->pts + sync->offset;
-    } else {
-        *out = (int64_t)count;
+        return in->pts == INT64_MIN ? 0 : in->pts + sync->offset;
     }
-    return true;
+    return (int64_t)count;
 }
 
 static int decode_write_picture(struct decode *d, struct client_output *out, const AVFrame *picture)
@@ -101,14 +102,14 @@ static int decode_write_picture(struct decode *d, struct client_output *out, con
     return output_frame(out, picture, d->f);
 }
 
-static void decode_count_frame(struct decode *d, const struct pelton_frame *frame)
+static void decode_count_frame(struct decode *d, const struct pelton_frame *frame,
+                               const AVFrame *picture)
 {
     d->state.frames++;
-    d->state.dropped =
-        frame->dropped_source + frame->dropped_decoder + frame->dropped_client + d->left_out;
+    d->state.dropped = frame->dropped_source + frame->dropped_decoder + frame->dropped_client;
     d->corrupt += (frame->flags & PELTON_FRAME_CORRUPT) != 0;
-    d->width = frame->width;
-    d->height = frame->height;
+    d->width = (uint32_t)picture->width;
+    d->height = (uint32_t)picture->height;
     d->state.bytes = d->out ? output_bytes(d->out) : 0;
     struct pelton_rational rate = sync_frame_rate(&d->info);
     double media = (double)d->state.frames * rate.den / rate.num;
@@ -120,17 +121,21 @@ static void decode_count_frame(struct decode *d, const struct pelton_frame *fram
     d->state.media_s = media;
 }
 
-/* Converts to the format that the user wants. *picture becomes d->picture or another one. */
+/* Turns the picture, and converts it to the format that the user wants. *picture becomes d->picture
+ * or another one. */
 static int decode_convert(struct decode *d, const struct pelton_frame *frame,
                           const AVFrame **picture)
 {
-    *picture = d->picture;
-    if (d->wanted == AV_PIX_FMT_NONE || d->picture->format == d->wanted)
-        return 0;
+    uint32_t orientation = d->o->read.leave_unturned ? 0 : frame->orientation;
+    const AVFrame *turned;
+    int rc = turn_frame(&d->turn, d->picture, orientation, &turned, d->f);
+    *picture = turned;
+    if (rc || d->wanted == AV_PIX_FMT_NONE || turned->format == d->wanted)
+        return rc;
     if (!d->convert)
         ui_log(LOG_INFO, "%s is converted to %s in the client", frame->pix_fmt,
                d->o->write.pix_fmt);
-    return convert_frame(&d->convert, d->picture, d->wanted, picture, d->f);
+    return convert_frame(&d->convert, turned, d->wanted, picture, d->f);
 }
 
 /* True: the output has all its frames. */
@@ -148,17 +153,14 @@ static bool decode_second_done(const struct decode *d)
 static int decode_second_frame(struct decode *d, const struct pelton_frame *frame)
 {
     const AVFrame *picture;
-    int64_t at;
     d->behind = 0;
     d->second_passed |= decode_duration_passed(d, frame);
     if (decode_second_done(d))
         return 0;
     int rc = picture_borrow(frame, d->picture, d->f);
-    if (rc || !decode_frame_time(d, &d->second_sync, d->second_frames, frame, &at))
-        return rc;
-    rc = decode_convert(d, frame, &picture);
+    rc = rc ? rc : decode_convert(d, frame, &picture);
     if (rc == 0) {
-        ((AVFrame *)picture)->pts = at;
+        ((AVFrame *)picture)->pts = decode_frame_time(d, &d->second_sync, d->second_frames, frame);
         rc = decode_write_picture(d, d->second, picture);
     }
     if (rc == 0 && d->side)
@@ -193,7 +195,6 @@ int decode_write_sheet(struct decode *d)
 static int decode_base_frame(struct decode *d, const struct pelton_frame *frame)
 {
     const AVFrame *picture;
-    int64_t at;
     if (d->first_pts == INT64_MIN)
         d->first_pts = frame->pts;
     d->passed |= decode_duration_passed(d, frame);
@@ -202,25 +203,19 @@ static int decode_base_frame(struct decode *d, const struct pelton_frame *frame)
         return 0;
     }
     int rc = picture_borrow(frame, d->picture, d->f);
-    if (rc)
-        return rc;
-    if (!decode_frame_time(d, &d->sync, d->state.frames, frame, &at)) {
-        d->left_out++;
-        return 0;
-    }
-    rc = decode_convert(d, frame, &picture);
+    rc = rc ? rc : decode_convert(d, frame, &picture);
     if (rc == 0 && d->verify)
         rc = verify_frame(d->verify, picture, d->f);
     if (rc == 0 && d->sheet)
         rc = contact_sheet_frame(d->sheet, picture, decode_frame_seconds(d, frame), d->f);
     if (rc == 0 && !d->sheet) {
-        ((AVFrame *)picture)->pts = at;
+        ((AVFrame *)picture)->pts = decode_frame_time(d, &d->sync, d->state.frames, frame);
         rc = decode_write_picture(d, d->out, picture);
     }
     if (rc == 0 && d->side)
         rc = side_file_frame(d->side, d->state.frames, frame, d->f);
     if (rc == 0)
-        decode_count_frame(d, frame);
+        decode_count_frame(d, frame, picture);
     return rc;
 }
 

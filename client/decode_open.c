@@ -7,6 +7,7 @@
 #include "proto/near_name.h"
 #include "client/output_check.h"
 
+#include <errno.h>
 #include <libavutil/pixdesc.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +18,7 @@ enum {
     DURATION_MARGIN_US = 1000000
 };
 
-enum { OUTPUTS = 3 };
+enum { OUTPUTS = 4 };
 
 /* NULL: none. */
 static void decode_list_outputs(const struct decode *d, const char *out[OUTPUTS])
@@ -25,6 +26,7 @@ static void decode_list_outputs(const struct decode *d, const char *out[OUTPUTS]
     out[0] = d->format->kind == OUTPUT_NULL ? NULL : d->o->write.path;
     out[1] = d->o->write.second_view;
     out[2] = d->o->write.side_data;
+    out[3] = d->o->write.progress_path;
 }
 
 /* Standard output takes only one output. */
@@ -75,6 +77,23 @@ static int refuse_pix_fmt(const char *typed, struct failure *f)
                      "--pix-fmt %s: no such pixel format", typed);
 }
 
+/* -to becomes a length. */
+static int decode_check_end(struct decode *d)
+{
+    struct read_options *read = &d->o->read;
+    int64_t start_us = read->start_us > 0 ? read->start_us : 0;
+    if (read->end_us < 0)
+        return 0;
+    if (read->end_us <= start_us) {
+        return fail_with(d->f, X_USAGE, "-to is a time of the input; -t is a length",
+                         "-to %g: not after -ss %g", (double)read->end_us * 1e-6,
+                         (double)start_us * 1e-6);
+    }
+    if (read->duration_us < 0)
+        read->duration_us = read->end_us - start_us;
+    return 0;
+}
+
 int decode_check_options(struct decode *d)
 {
     struct client_options *o = d->o;
@@ -93,7 +112,8 @@ int decode_check_options(struct decode *d)
         if (d->wanted == AV_PIX_FMT_NONE)
             return refuse_pix_fmt(o->write.pix_fmt, d->f);
     }
-    int rc = output_format_choose(o->write.format, o->write.path, &d->format, d->f);
+    int rc = decode_check_end(d);
+    rc = rc ? rc : output_format_choose(o->write.format, o->write.path, &d->format, d->f);
     return rc ? rc : decode_check_outputs(d);
 }
 
@@ -145,6 +165,15 @@ static int decode_check_paths(struct decode *d)
                         &d->second_overwrite, d->f);
 }
 
+static int decode_open_progress(struct decode *d)
+{
+    const char *path = d->o->write.progress_path;
+    if (!path)
+        return 0;
+    d->progress_file = !strcmp(path, "-") ? stdout : fopen(path, "we");
+    return d->progress_file ? 0 : fail_errno(d->f, X_OTHER, errno, path);
+}
+
 int decode_open_files(struct decode *d)
 {
     const struct client_options *o = d->o;
@@ -155,7 +184,7 @@ int decode_open_files(struct decode *d)
         rc = verify_open(o->write.verify, &d->verify, d->f);
     if (rc == 0 && o->write.side_data)
         rc = side_file_open(o->write.side_data, o->write.overwrite, &d->side, d->f);
-    return rc;
+    return rc ? rc : decode_open_progress(d);
 }
 
 /* While our output waits, a question and its answer keep the connection alive. */
@@ -198,8 +227,8 @@ int decode_open_stream(struct decode *d)
     params.views = d->o->write.second_view ? PELTON_VIEWS_BOTH : PELTON_VIEW_BASE;
     params.side_data = d->side ? PELTON_SIDE_ALL : PELTON_SIDE_NONE;
     params.devices = known ? d->device.devices : 1;
-    if (d->format->synced)
-        params.max_frames = 0; /* sync_frame may leave frames out */
+    params.loop = d->o->read.loops != 0;
+    params.loops = d->o->read.loops > 0 ? (uint32_t)d->o->read.loops + 1 : 0;
     if (params.duration_us >= 0)
         params.duration_us += DURATION_MARGIN_US;
     int rc = input_subscribe(d->o, d->conn, &params, d->source.name, &d->info, &d->stream, d->f);

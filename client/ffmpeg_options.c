@@ -28,7 +28,7 @@ static const struct ffmpeg_option ffmpeg_options[] = {
     {"strict", true, NULL, NULL},
     {"hwaccel", true, NULL, NULL},
     {"hwaccel_device", true, NULL, NULL},
-    {"map", true, "0 0:0 0:v 0:v:0 v v:0", "pelton decodes the first video stream of a file"},
+    {"autorotate", true, "1", "-noautorotate leaves pictures as they are coded"},
     {"c:v", true, "rawvideo h264 png mjpeg wrapped_avframe", ENCODE},
     {"codec:v", true, "rawvideo h264 png mjpeg wrapped_avframe", ENCODE},
     {"vcodec", true, "rawvideo h264 png mjpeg wrapped_avframe", ENCODE},
@@ -43,7 +43,6 @@ static const struct ffmpeg_option ffmpeg_options[] = {
     {"filter_complex", true, NULL, FILTER},
     {"s", true, NULL, FILTER},
     {"r", true, NULL, FILTER},
-    {"to", true, NULL, "-t gives the length of the part, counted from -ss"},
     {"re", false, NULL, "pelton pipe 'sim://FILE' plays a file at its own pace"},
 };
 

@@ -97,6 +97,7 @@ void input_params(const struct client_options *o, const struct client_input *s,
         .start_us = o->read.start_us > 0 ? o->read.start_us : -1, /* from 0 on is from the start */
         .duration_us = o->read.duration_us,
         .max_fps = o->read.max_fps,
+        .video = o->read.video,
         .max_frames = frames_for_daemon(o, s),
         .on_error = o->read.on_error,
         .n_blur = o->read.n_blur,

@@ -34,9 +34,21 @@ const struct option_row option_rows[] = {
      VALUE(parse_time, int64_t, read.duration_us),
      "Stop after this much of the stream. bench measures for this long and repeats the input as "
      "needed."},
+    {"to", NULL, "TIME", NULL, NULL, CMD_DECODE, VALUE(parse_time, int64_t, read.end_us),
+     "Stop at this time of the input. -t goes before it."},
     {"frames:v", "frames vframes", "N", "all", NULL, CMD_DECODE | CMD_PIPE | CMD_VIEW,
      WHOLE(text_u64, uint64_t, read.max_frames, 1, INT64_MAX),
      "Stop after N frames. Frames that --policy, --max-fps or --on-error leave out do not count."},
+    {"map", NULL, "0:v:N", "as ffmpeg chooses", "0:v 0:v:0 0:v:1",
+     CMD_DECODE | CMD_PIPE | CMD_PROBE, VALUE(parse_map, uint32_t, read.video),
+     "Take the N-th video stream of the input, from 0 on; pelton probe lists them. Without it the "
+     "container's default comes first, then the largest."},
+    {"noautorotate", NULL, NULL, NULL, NULL, CMD_DECODE,
+     VALUE(text_flag, bool, read.leave_unturned),
+     "Leave pictures as they are coded. Else they are turned and mirrored as the container says "
+     "(display matrix)."},
+    {"stream-loop", NULL, "N", "0", NULL, CMD_DECODE, VALUE(parse_loops, int32_t, read.loops),
+     "Read the input N times more; -1 is without end. The input must be a file."},
     {"pix-fmt", NULL, "FORMAT", "the stream's own",
      "gray gray10le yuv420p nv12 p010le yuv420p10le yuv422p yuv422p10le yuv444p yuv444p10le gbrp "
      "rgb24 bgr24 rgba rgb48le",
@@ -82,10 +94,12 @@ const struct option_row option_rows[] = {
      WHOLE(text_choice, enum pelton_on_error, read.on_error, PELTON_ON_ERROR_SHOW, 0),
      "Damaged frames: show them concealed, drop them, or fail with exit code 6. all shows them, "
      "and also frames before the first IDR picture or recovery point."},
-    {"progress", NULL, "kv|bar|none", "bar on a terminal, else a line every 10 s", "none bar kv",
-     CMD_DECODE | CMD_PIPE | CMD_VIEW,
-     WHOLE(text_choice, enum progress_kind, write.progress, PROGRESS_NONE, 0),
-     "Progress on standard error; kv has the form of ffmpeg -progress."},
+    {"progress", NULL, "kv|bar|none|FILE", "bar on a terminal, else a line every 10 s",
+     "none bar kv", CMD_DECODE | CMD_PIPE | CMD_VIEW,
+     VALUE(parse_progress, struct write_options, write),
+     "Progress on standard error; kv has the form of ffmpeg -progress. pipe:1, pipe:2 or a path "
+     "with "
+     "a / or a dot names the place of such lines, as in ffmpeg; - is standard output."},
     {"streams", NULL, "N", "1", NULL, CMD_BENCH, WHOLE(text_u32, uint32_t, bench.streams, 1, 256),
      "Decode each input N times at once."},
     {"loop", NULL, "N", "1", NULL, CMD_BENCH, WHOLE(text_u32, uint32_t, bench.loops, 1, 1000000),

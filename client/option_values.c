@@ -27,6 +27,56 @@ int parse_log_level(const struct option_text *t, void *place)
     return 0;
 }
 
+/* 0:v:1, v:1: of video streams; 0, 0:0, 0:v: the daemon's choice. */
+int parse_map(const struct option_text *t, void *place)
+{
+    const char *p = t->value;
+    char *end;
+    bool file = p[0] == '0' && (!p[1] || p[1] == ':');
+    if (!strcmp(p, "0") || !strcmp(p, "0:0")) {
+        *(uint32_t *)place = 0;
+        return 0;
+    }
+    p += file ? 2 : 0;
+    long n = p[0] == 'v' && p[1] == ':' ? strtol(p + 2, &end, 10) : -1;
+    bool number = n >= 0 && n < 1000 && p[2] >= '0' && p[2] <= '9' && !*end;
+    if (strcmp(p, "v") != 0 && !number)
+        return text_refuse(t, "as in: -map 0:v:1, the second video stream");
+    *(uint32_t *)place = number ? (uint32_t)n + 1 : 0;
+    return 0;
+}
+
+int parse_loops(const struct option_text *t, void *place)
+{
+    char *end;
+    long n = strtol(t->value, &end, 10);
+    if (end == t->value || *end || n < -1 || n > 1000000)
+        return text_refuse(t, "a whole number from -1 to 1000000");
+    *(int32_t *)place = (int32_t)n;
+    return 0;
+}
+
+/* A kind, or ffmpeg's name of a place. */
+int parse_progress(const struct option_text *t, void *place)
+{
+    struct write_options *write = place;
+    unsigned number = 0;
+    bool one = !strcmp(t->value, "-") || !strcmp(t->value, "pipe:1");
+    if (one || !strcmp(t->value, "pipe:2") || strpbrk(t->value, "./")) {
+        write->progress = PROGRESS_KV;
+        write->progress_path = one                                        ? "-"
+                               : t->value[0] == 'p' && t->value[4] == ':' ? NULL
+                                                                          : t->value;
+        return 0;
+    }
+    int rc = text_word(t, t->value, t->choices, &number);
+    if (rc == 0) {
+        write->progress = (enum progress_kind)(PROGRESS_NONE + number);
+        write->progress_path = NULL;
+    }
+    return rc;
+}
+
 int parse_against(const struct option_text *t, void *place)
 {
     unsigned unused;

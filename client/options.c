@@ -154,7 +154,7 @@ int options_parse(int argc, char **argv, struct client_options *o, struct failur
         .log_level = LOG_INFO,
         .connect = {.timeout = 120, .device = "auto"},
         .write = {.quality = 3},
-        .read = {.start_us = -1, .duration_us = -1},
+        .read = {.start_us = -1, .duration_us = -1, .end_us = -1},
         .bench = {.streams = 1, .loops = 1, .repeat = 1},
         .kernels = {.rounds = 7},
     };

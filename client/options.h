@@ -31,12 +31,14 @@ struct connect_options {
 
 /* Which frames of the input, and how a slow reader gets them. */
 struct read_options {
-    int64_t start_us, duration_us; /* -1: absent */
-    uint64_t max_frames;           /* 0: all */
-    double max_fps;                /* 0: all */
-    int64_t not_before_ns;         /* CLOCK_MONOTONIC; earlier frames are left out; 0: none */
+    int64_t start_us, duration_us, end_us; /* -1: absent */
+    uint64_t max_frames;                   /* 0: all */
+    double max_fps;                        /* 0: all */
+    int64_t not_before_ns; /* CLOCK_MONOTONIC; earlier frames are left out; 0: none */
     enum pelton_policy policy;
-    bool policy_given, fields;
+    bool policy_given, fields, leave_unturned;
+    uint32_t video;   /* 1: the first video stream; 0: the daemon's choice */
+    int32_t loops;    /* further passes of the input; -1: without end */
     uint32_t waiting; /* of PELTON_FIFO; 0: the daemon's choice */
     uint32_t depth;   /* frames of the pool; 0: the daemon's choice */
     enum pelton_on_error on_error;
@@ -55,6 +57,7 @@ struct write_options {
     uint32_t sheet_columns, sheet_rows; /* 0: no contact sheet */
     enum overwrite overwrite;
     enum progress_kind progress;
+    const char *progress_path; /* of PROGRESS_KV; "-": standard output; NULL: standard error */
 };
 
 enum { BENCH_REPEATS = 99 }; /* rounds of runs at most */

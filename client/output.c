@@ -321,8 +321,9 @@ int output_frame(struct client_output *o, const AVFrame *frame, struct failure *
     }
     AVRational from = o->params.format->synced ? st->time_base : frame->time_base;
     int64_t at = av_rescale_q(frame->pts, from, st->time_base);
-    if (o->last_dts != INT64_MIN && at <= o->last_dts)
-        at = o->last_dts + 1; /* muxers need time stamps that grow */
+    /* Muxers need time stamps that grow; in framemd5 two frames may have one, as in FFmpeg's. */
+    int64_t least = o->last_dts == INT64_MIN ? at : o->last_dts + !o->params.format->synced;
+    at = at < least ? least : at;
     o->last_dts = at;
     o->packet->pts = o->packet->dts = at;
     o->packet->duration = 0;

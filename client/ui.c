@@ -126,13 +126,13 @@ static int64_t interval_ns(const struct progress *p)
     return p->kind == PROGRESS_BAR ? BAR_NS : p->kind == PROGRESS_KV ? KV_NS : LINE_NS;
 }
 
-void progress_start(struct progress *p, enum progress_kind kind)
+void progress_start(struct progress *p, enum progress_kind kind, FILE *file)
 {
     if (kind == PROGRESS_AUTO && isatty(STDERR_FILENO))
         kind = PROGRESS_BAR;
     if (kind != PROGRESS_KV && !ui_says(LOG_INFO))
         kind = PROGRESS_NONE;
-    *p = (struct progress){.kind = kind, .start_ns = now_ns()};
+    *p = (struct progress){.kind = kind, .start_ns = now_ns(), .file = file};
     p->next_ns = p->start_ns + interval_ns(p);
 }
 
@@ -195,16 +195,17 @@ static void print_kv(const struct progress *p, const struct progress_state *s, b
     char clock[24];
     clock_text(s->media_s, clock, sizeof(clock));
     long long us = (long long)(s->media_s * 1e6);
-    fprintf(stderr, "frame=%llu\nfps=%.2f\n", (unsigned long long)s->frames,
+    fprintf(p->file, "frame=%llu\nfps=%.2f\n", (unsigned long long)s->frames,
             (double)s->frames / elapsed);
     if (s->media_s > 0 && s->bytes > 0)
-        fprintf(stderr, "bitrate=%6.1fkbits/s\n", (double)s->bytes * 8 / s->media_s / 1000);
+        fprintf(p->file, "bitrate=%6.1fkbits/s\n", (double)s->bytes * 8 / s->media_s / 1000);
     else
-        fprintf(stderr, "bitrate=N/A\n");
-    fprintf(stderr, "total_size=%llu\nout_time_us=%lld\nout_time_ms=%lld\nout_time=%s.%06lld\n",
+        fprintf(p->file, "bitrate=N/A\n");
+    fprintf(p->file, "total_size=%llu\nout_time_us=%lld\nout_time_ms=%lld\nout_time=%s.%06lld\n",
             (unsigned long long)s->bytes, us, us, clock, us % 1000000);
-    fprintf(stderr, "dup_frames=0\ndrop_frames=%llu\nspeed=%.3gx\nprogress=%s\n",
+    fprintf(p->file, "dup_frames=0\ndrop_frames=%llu\nspeed=%.3gx\nprogress=%s\n",
             (unsigned long long)s->dropped, s->media_s / elapsed, last ? "end" : "continue");
+    fflush(p->file);
 }
 
 void progress_update(struct progress *p, const struct progress_state *s)

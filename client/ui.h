@@ -54,6 +54,7 @@ struct progress {
     int64_t start_ns, next_ns;
     double total_frames, total_s; /* 0: unknown */
     bool drawn;
+    FILE *file; /* of the lines of PROGRESS_KV */
 };
 
 struct progress_state {
@@ -61,7 +62,8 @@ struct progress_state {
     double media_s;
 };
 
-void progress_start(struct progress *p, enum progress_kind kind);
+/* file: of the lines of PROGRESS_KV; it stays the caller's. */
+void progress_start(struct progress *p, enum progress_kind kind, FILE *file);
 void progress_update(struct progress *p, const struct progress_state *s);
 void progress_end(struct progress *p, const struct progress_state *s);
 

@@ -10,8 +10,10 @@
 
 struct sync {
     struct pelton_rational in, out; /* time bases */
-    int64_t offset; /* added to each pts, in units of in, so that the stream starts at 0 */
-    int64_t next;   /* the expected time of the next frame, in units of out */
+    int64_t offset;      /* added to each pts, in units of in, so that the stream starts at 0 */
+    int64_t next;        /* the expected time of the next frame, in units of out */
+    bool clock_may_jump; /* the container is a stream of packets, as MPEG-TS */
+    int64_t last, jumps; /* pts before; how often the clock was set anew */
 };
 
 /* The frame rate that gives the output's time base; 25 where the stream names none. */
@@ -20,8 +22,9 @@ struct pelton_rational sync_frame_rate(const struct pelton_info *info);
 /* start_us: -ss, or -1. */
 void sync_init(struct sync *s, const struct pelton_info *info, int64_t start_us);
 
-/* True: the frame is written at *out. pts INT64_MIN: unknown, the frame follows its predecessor.
- * duration 0: unknown. */
+/* The frame is written at *out. pts INT64_MIN: unknown, the frame follows its predecessor. duration
+ * 0: unknown. False: its time has passed, or another frame has it. FFmpeg would leave it out; here
+ * its time is mended. */
 bool sync_frame(struct sync *s, int64_t pts, int64_t duration, int64_t *out);
 
 #endif

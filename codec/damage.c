@@ -103,7 +103,7 @@ void h264_recovery_begin(struct h264_stream *s, const struct h264_slice_header *
     if (r->leading && pic->output_poc < r->leading_poc) {
         pic->damage.latest = pic->damage.missing;
         pic->damage.corrupt = 1;
-        pic->damage.unrecovered = r->hide && !s->any_start;
+        pic->damage.unrecovered = r->hide && !s->params.any_start;
     }
 }
 

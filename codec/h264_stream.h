@@ -41,6 +41,9 @@ struct h264_stream_params {
     int strict; /* 1: refuses frame_num gaps that the SPS forbids. 0: conceals them. */
     /* The caller calls h264_picture_alloc before step 2 of each picture with slices. */
     bool late_arrays;
+    /* Where pictures are less than a macroblock larger, they are cropped to this size, as FFmpeg
+     * does it. 0: the SPS alone counts. */
+    uint32_t container_width, container_height;
 };
 
 /* *out is the caller's, to free with h264_stream_free. params may go after the call. Returns

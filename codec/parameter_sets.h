@@ -35,8 +35,8 @@ void h264_pps_unref(const struct h264_pps *pps);
 
 /* nal_unit_header() and seq_parameter_set_data() (7.3.2.1.1). b stands behind it afterwards. */
 int h264_sps_parse_data(struct h264_bits *b, struct h264_sps **out, struct h264_diag *diag);
-/* vui_parameters() (E.1.1). False: an element is broken or cut off. The groups of elements before it
- * are in *v, the others keep their values. */
+/* vui_parameters() (E.1.1). False: an element is broken or cut off. The groups of elements before
+ * it are in *v, the others keep their values. */
 bool h264_vui_parse(struct h264_bits *b, struct h264_vui *v);
 /* Fills max_dpb_frames and reorder_frames from the other members. */
 void h264_sps_dpb_size(struct h264_sps *sps);

@@ -22,7 +22,7 @@ int h264_stream_create(const struct h264_stream_params *params, struct h264_stre
     s->low_delay_output = params->low_delay_output;
     s->strict = params->strict != 0;
     s->late_arrays = params->late_arrays;
-    s->any_start = params->any_start;
+    s->params = *params;
     s->inter_view_flag = true;
     if (params->views > 1) {
         struct h264_stream_params second = *params;

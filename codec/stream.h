@@ -32,7 +32,8 @@ struct h264_stored_pps {
 struct h264_stream {
     const struct h264_allocator *allocator;
     const struct h264_capabilities *capabilities; /* NULL: all */
-    bool low_delay_output, strict, late_arrays, any_start;
+    bool low_delay_output, strict, late_arrays;
+    struct h264_stream_params params;
 
     struct h264_stored_sps sps[H264_MAX_SPS];
     struct h264_stored_pps pps[H264_MAX_PPS];

@@ -20,6 +20,26 @@ static uint8_t *bytes_duplicate(const uint8_t *bytes, size_t size)
     return copy;
 }
 
+/* Containers may show less than the SPS says: by less than a macroblock, at the right and below. */
+static void crop_to_container(const struct h264_stream *s, struct h264_sps *sps)
+{
+    uint32_t width = sps->mb_width * 16u - sps->crop_right,
+             height = sps->mb_height * 16u - sps->crop_bottom;
+    bool fits = s->params.container_width <= width && s->params.container_height <= height &&
+                (s->params.container_width + 15) / 16 == (width + 15) / 16 &&
+                (s->params.container_height + 15) / 16 == (height + 15) / 16;
+    if (!s->params.container_width || !s->params.container_height || sps->crop_left ||
+        sps->crop_top || !fits)
+        return;
+    /* whole samples of chroma, and of both fields */
+    uint32_t unit_x = sps->chroma_format_idc == 1 || sps->chroma_format_idc == 2 ? 2 : 1,
+             unit_y = (sps->chroma_format_idc == 1 ? 2u : 1u) * (2u - sps->frame_mbs_only_flag);
+    sps->crop_right =
+        (uint16_t)((sps->mb_width * 16u - s->params.container_width) / unit_x * unit_x);
+    sps->crop_bottom =
+        (uint16_t)((sps->mb_height * 16u - s->params.container_height) / unit_y * unit_y);
+}
+
 int h264_stream_store_sps(struct h264_stream *s, const uint8_t *nal, size_t size,
                           struct h264_diag *diag)
 {
@@ -33,6 +53,7 @@ int h264_stream_store_sps(struct h264_stream *s, const uint8_t *nal, size_t size
                               : h264_sps_parse(s->rbsp.bytes, n, &sps, diag);
     if (error)
         return error;
+    crop_to_container(s, sps);
     slot = &s->sps[sps->id];
     if (slot->sps && slot->size == n && !memcmp(slot->bytes, s->rbsp.bytes, n)) {
         h264_sps_unref(sps);

@@ -49,7 +49,7 @@ static void start_without_idr(struct h264_stream *s, const struct h264_slice_hea
 /* Decoding starts at an IDR picture, a recovery point or an intra slice that opens a picture. */
 static bool may_start(const struct h264_stream *s, const struct h264_slice_header *h)
 {
-    return h->idr || s->any_start || (h->first_mb == 0 && h->anchor_pic_flag) ||
+    return h->idr || s->params.any_start || (h->first_mb == 0 && h->anchor_pic_flag) ||
            (h->first_mb == 0 && (s->recovery.present || h->type == H264_I));
 }
 

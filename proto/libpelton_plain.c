@@ -74,6 +74,7 @@ static void stats_add(struct pelton_stats *t, const struct pelton_stats *s)
     t->gpu_entropy_bytes += s->gpu_entropy_bytes;
     t->device_bandwidth = s->device_bandwidth;
     t->libavcodec |= s->libavcodec;
+    t->warnings |= s->warnings;
     t->wall = s->wall > t->wall ? s->wall : t->wall;
     for (int i = 0; i < PELTON_MEMORY_MOST; i++) {
         t->worker_gpu[i] =

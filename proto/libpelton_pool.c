@@ -86,6 +86,7 @@ static void pool_describe(struct pelton_pool *pool, const Pelton__FormatChanged 
         pool->sar = (struct pelton_rational){m->sar->num, m->sar->den};
     wire_colour_to(m->colour, &pool->colour);
     wire_vui_to(m->vui, &pool->vui);
+    pool->orientation = m->orientation <= PELTON_TURNED_270 ? m->orientation : 0;
 }
 
 int pelton_pool_map(const Pelton__FormatChanged *m, int fd, struct pelton_pool **out)
@@ -139,6 +140,7 @@ bool pelton_pool_frame(const struct pelton_pool *pool, const Pelton__FrameReady 
                            : PELTON_PROGRESSIVE,
         .colour = pool->colour,
         .vui = pool->vui,
+        .orientation = pool->orientation,
         .received_ns = m->received_ns,
         .decoded_ns = m->decoded_ns,
         .dropped_source = m->dropped_source,

@@ -16,6 +16,7 @@ struct pelton_pool {
     struct pelton_rational time_base, sar;
     struct pelton_colour colour;
     struct pelton_vui vui;
+    uint32_t orientation;
     const uint8_t *memory; /* NULL without a pool */
     size_t memory_size;
     uint32_t users; /* frames queued or held by the caller */

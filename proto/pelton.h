@@ -230,6 +230,10 @@ struct pelton_open_params {
     uint32_t blur_width, blur_height;
     enum pelton_side_request side_data; /* contents of pelton_frame.side, or of a probe's sei */
     struct pelton_bench_params bench;
+    /* Which video stream of a container: 1 is the first. 0: as ffmpeg chooses, by the container's
+     * default flag and by size. */
+    uint32_t video;
+    uint32_t reserved_end;
 };
 /* Sets every field to its default and fd to -1, so that a missing source is an error. */
 static inline void pelton_open_params_init(struct pelton_open_params *out);
@@ -255,6 +259,32 @@ struct pelton_colour {
     enum pelton_colour_source source;
 };
 
+/* How a picture must be turned and mirrored before it is shown, by the container's display matrix.
+ * The numbers are Exif's. Frames leave unturned. */
+enum pelton_orientation {
+    PELTON_UPRIGHT = 1, /* so is 0 */
+    PELTON_MIRRORED,    /* left and right change places */
+    PELTON_TURNED_180,
+    PELTON_UPSIDE_DOWN,    /* top and bottom change places */
+    PELTON_TRANSPOSED,     /* rows become columns */
+    PELTON_TURNED_90,      /* clockwise */
+    PELTON_ANTITRANSPOSED, /* rows become columns, from the right and from below */
+    PELTON_TURNED_270
+};
+
+enum pelton_video_flags {
+    PELTON_VIDEO_DEFAULT = 1,  /* the container calls it so */
+    PELTON_VIDEO_ATTACHED = 2, /* a cover or another still picture */
+    PELTON_VIDEO_CHOSEN = 4
+};
+enum { PELTON_MAX_VIDEOS = 8 };
+/* A video stream of a container. */
+struct pelton_video {
+    char codec[32];
+    uint32_t width, height;
+    uint32_t flags; /* enum pelton_video_flags */
+};
+
 /* From the container and the bitstream. */
 struct pelton_info {
     char container[64], codec[32], profile[64], pix_fmt[32];
@@ -271,6 +301,9 @@ struct pelton_info {
     char unsupported_what[128];   /* the same in words */
     struct pelton_colour colour;
     struct pelton_vui vui;
+    uint32_t orientation; /* enum pelton_orientation */
+    uint32_t videos;      /* entries of video[] */
+    struct pelton_video video[PELTON_MAX_VIDEOS];
 };
 
 /* What the first access units of a stream carry beside their samples. */
@@ -393,6 +426,8 @@ struct pelton_frame {
     struct pelton_camera camera;
     /* NULL: no message came, or none was asked for. Valid until pelton_release. */
     const struct pelton_side_data *side;
+    uint32_t orientation; /* enum pelton_orientation */
+    uint32_t reserved_end;
 };
 
 /* Returns 1: *out is the next frame, which the caller gives back by pelton_release. 0: the stream
@@ -421,6 +456,12 @@ enum pelton_memory {
 };
 enum { PELTON_MEMORY_MOST = 16 /* for later uses */ };
 
+/* Faults of a source that cost no frame. */
+enum pelton_warnings {
+    PELTON_WARN_TRUNCATED = 1, /* the file ends before its container says so */
+    PELTON_WARN_VUI = 2        /* the VUI of a sequence parameter set is broken: it is left out */
+};
+
 /* Times are seconds, sizes are bytes. */
 struct pelton_stats {
     uint64_t access_units, frames, corrupt, dropped, bytes_in, bytes_uploaded, bytes_delivered,
@@ -441,6 +482,8 @@ struct pelton_stats {
     /* Bytes that the worker holds now, for all its streams, by enum pelton_memory: of the GPU's
      * memory, and of the host's. */
     uint64_t worker_gpu[PELTON_MEMORY_MOST], worker_host[PELTON_MEMORY_MOST];
+    uint32_t warnings; /* enum pelton_warnings */
+    uint32_t reserved_end;
 };
 /* The totals of a stream, also after its end. */
 static inline int pelton_stats(struct pelton_stream *stream, int timeout_ms,

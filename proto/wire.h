@@ -72,7 +72,10 @@ struct wire_info {
     Pelton__Rational time_base, frame_rate, avg_frame_rate, sar;
     Pelton__Colour colour;
     Pelton__Vui vui;
+    Pelton__Video video[PELTON_MAX_VIDEOS], *videos[PELTON_MAX_VIDEOS];
 };
+void wire_video_from(const struct pelton_video *in, Pelton__Video *out);
+void wire_video_to(const Pelton__Video *in, struct pelton_video *out);
 void wire_colour_from(const struct pelton_colour *in, Pelton__Colour *out);
 /* in may be NULL: nothing known */
 void wire_colour_to(const Pelton__Colour *in, struct pelton_colour *out);

@@ -47,6 +47,23 @@ void wire_colour_to(const Pelton__Colour *in, struct pelton_colour *out)
     }
 }
 
+void wire_video_from(const struct pelton_video *in, Pelton__Video *out)
+{
+    pelton__video__init(out);
+    out->codec = (char *)in->codec;
+    out->width = in->width;
+    out->height = in->height;
+    out->flags = in->flags;
+}
+
+void wire_video_to(const Pelton__Video *in, struct pelton_video *out)
+{
+    wire_copy(out->codec, sizeof(out->codec), in->codec);
+    out->width = in->width;
+    out->height = in->height;
+    out->flags = in->flags;
+}
+
 void wire_info_from(const struct pelton_info *in, struct wire_info *out)
 {
     Pelton__Info *m = &out->msg;
@@ -81,6 +98,13 @@ void wire_info_from(const struct pelton_info *in, struct wire_info *out)
         wire_vui_from(&in->vui, &out->vui);
         m->vui = &out->vui;
     }
+    m->orientation = in->orientation;
+    m->n_videos = in->videos < PELTON_MAX_VIDEOS ? in->videos : PELTON_MAX_VIDEOS;
+    m->videos = out->videos;
+    for (size_t i = 0; i < m->n_videos; i++) {
+        wire_video_from(&in->video[i], &out->video[i]);
+        out->videos[i] = &out->video[i];
+    }
 }
 
 void wire_info_to(const Pelton__Info *in, struct pelton_info *out)
@@ -113,6 +137,10 @@ void wire_info_to(const Pelton__Info *in, struct pelton_info *out)
     wire_copy(out->unsupported_what, sizeof(out->unsupported_what), in->unsupported_what);
     wire_colour_to(in->colour, &out->colour);
     wire_vui_to(in->vui, &out->vui);
+    out->orientation = in->orientation <= PELTON_TURNED_270 ? in->orientation : 0;
+    out->videos = in->n_videos < PELTON_MAX_VIDEOS ? (uint32_t)in->n_videos : PELTON_MAX_VIDEOS;
+    for (uint32_t i = 0; i < out->videos; i++)
+        wire_video_to(in->videos[i], &out->video[i]);
 }
 
 _Static_assert(sizeof(struct pelton_rect) == 16, "a rectangle is four numbers of the message");
@@ -135,7 +163,8 @@ _Static_assert(sizeof(struct pelton_rect) == 16, "a rectangle is four numbers of
     X(views)                                                                                       \
     X(fields)                                                                                      \
     X(blur_width)                                                                                  \
-    X(blur_height)
+    X(blur_height)                                                                                 \
+    X(video)
 #define OPEN_COPY(field) out->field = in->field;
 
 void wire_open_from(const struct pelton_open_params *in, struct wire_stretch stretch,
@@ -234,7 +263,8 @@ int wire_open_to(const Pelton__Open *in, struct pelton_open_params *out,
     X(cpu_device)                                                                                  \
     X(cpu_wait)                                                                                    \
     X(gpu_entropy_bytes)                                                                           \
-    X(libavcodec)
+    X(libavcodec)                                                                                  \
+    X(warnings)
 
 void wire_stats_from(const struct pelton_stats *in, Pelton__StatsReply *out)
 {

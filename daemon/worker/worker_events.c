@@ -85,6 +85,7 @@ static void on_format(void *ctx, const struct feed_format *f)
     m.width = f->width;
     m.height = f->height;
     m.slot_size = f->slot_size;
+    m.orientation = f->orientation;
     m.blur_width = f->blur_width;
     m.blur_height = f->blur_height;
     m.memfd_size = f->memfd >= 0 ? f->memfd_size : 0;

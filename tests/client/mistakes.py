@@ -43,6 +43,13 @@ def make_files(d):
     pathlib.Path(d + "/cut.mp4").write_bytes(whole[:whole.index(b"moov") - 4])
     pathlib.Path(d + "/my clip.mp4").write_bytes(whole)
     pathlib.Path(d + "/empty.mp4").touch()
+    pathlib.Path(d + "/list.m3u8").write_text("#EXTM3U\n#EXT-X-VERSION:3\nclip.mp4\n")
+    ffmpeg("-i", d + "/clip.mp4", "-c", "copy", "-encryption_scheme", "cenc-aes-ctr",
+           "-encryption_key", "0f" * 16, "-encryption_kid", "f0" * 16, d + "/locked.mp4")
+    ffmpeg("-i", d + "/clip.mp4", "-c", "copy", "-movflags", "empty_moov+frag_keyframe",
+           d + "/parts.mp4")
+    parts = pathlib.Path(d + "/parts.mp4").read_bytes()
+    pathlib.Path(d + "/init.mp4").write_bytes(parts[:parts.index(b"moof") - 4])
     pathlib.Path(d + "/text.mp4").write_text("no video at all\n" * 100)
     pathlib.Path(d + "/exists.y4m").write_text("mine")
     pathlib.Path(d + "/out01.png").write_text("mine")

@@ -39,6 +39,15 @@ static const struct right right_cases[] = {
     {"decode -ss 1:02.5", I64, AT(read.start_us), NULL, 62500000},
     {"decode -t 200ms", I64, AT(read.duration_us), NULL, 200000},
     {"decode -frames:v 7", U64, AT(read.max_frames), NULL, 7},
+    {"decode -to 2", I64, AT(read.end_us), NULL, 2000000},
+    {"decode -map 0:v:1", U32, AT(read.video), NULL, 2},
+    {"decode -map v:0", U32, AT(read.video), NULL, 1},
+    {"decode -map 0:v", U32, AT(read.video), NULL, 0},
+    {"probe -map 0:v:2", U32, AT(read.video), NULL, 3},
+    {"decode -noautorotate", FLAG, AT(read.leave_unturned), NULL, 1},
+    {"decode -stream_loop -1", NUMBER, AT(read.loops), NULL, -1},
+    {"decode -progress pipe:1", TEXT, AT(write.progress_path), "-", 0},
+    {"decode -progress a/b", TEXT, AT(write.progress_path), "a/b", 0},
     {"decode --pix-fmt nv12", TEXT, AT(write.pix_fmt), "nv12", 0},
     {"decode --verify r.framemd5", TEXT, AT(write.verify), "r.framemd5", 0},
     {"bench --verify", FLAG, AT(bench.verify), NULL, 1},
@@ -181,6 +190,9 @@ static void each_row_has_a_case(void **state)
 static void wrong_values_are_refused(void **state)
 {
     static const char *const lines[] = {
+        "decode -map 0:a",         "decode -map 1:v",
+        "decode -map 0:v:x",       "decode -map 0:v:-1",
+        "decode -stream_loop -2",  "decode -stream_loop 1x",
         "decode -ss soon",         "decode -t -1",
         "decode -frames:v 0",      "decode -frames:v 7x",
         "decode --blur 1,2,3",     "decode --on-error maybe",

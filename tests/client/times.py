@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Time stamps end to end: framemd5 of awkward streams and containers, whole and in part, equals
-ffmpeg's line by line. Byte streams that tell no frame rate are among them: of frames, of fields,
+ffmpeg's line by line. Frames that ffmpeg leaves out are there besides. Byte streams that tell no frame rate are among them: of frames, of fields,
 and longer than what libavformat analyses.
 
 Exit codes: 0, 1, 77 skipped (no ffmpeg with libx264).
@@ -28,14 +28,32 @@ def streams(args, d):
         yield name, "264", path
 
 
+def frames(text):
+    return [line for line in text.splitlines() if line and line[0] != "#"]
+
+
+def mended(ours, theirs, all_of_them):
+    """None, or one line. FFmpeg has left frames out, as their time had passed: here they are, and
+    the others have FFmpeg's times."""
+    left = iter(frames(ours))
+    if not all(line in left for line in frames(theirs)):
+        return "frames that FFmpeg keeps have other times"
+    md5s = [[line.split()[-1] for line in frames(text)] for text in (ours, all_of_them)]
+    return None if md5s[0] == md5s[1] else "%d frames, FFmpeg has %d of them all" % (
+        len(md5s[0]), len(md5s[1]))
+
+
 def compare(args, daemon, path, part):
     ours = t.decode(args, daemon, path, "framemd5", *part)
     if ours.returncode:
         return t.failure(ours)
-    command = [args.ffmpeg, "-v", "error", "-nostdin", *part, "-i", path, "-map", "0:v", "-f",
-               "framemd5", "-"]
-    return t.first_difference(ours.stdout.decode(),
-                              subprocess.run(command, capture_output=True).stdout.decode())
+    command = [args.ffmpeg, "-v", "error", "-nostdin", *part, "-i", path, "-map", "0:v"]
+    theirs, all_of_them = (
+        subprocess.run([*command, *sync, "-f", "framemd5", "-"],
+                       capture_output=True).stdout.decode()
+        for sync in ((), ("-fps_mode", "passthrough")))
+    why = t.first_difference(ours.stdout.decode(), theirs)
+    return why and mended(ours.stdout.decode(), theirs, all_of_them) and why
 
 
 def main():

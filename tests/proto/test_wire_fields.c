@@ -34,6 +34,7 @@ static union {
     struct pelton_device device;
     struct pelton_colour colour;
     struct pelton_vui vui;
+    struct pelton_video video;
     struct pelton_camera camera;
     struct pelton_control control[PELTON_MAX_CONTROLS];
     struct pelton_source source;
@@ -51,6 +52,7 @@ static union {
     Pelton__Device device;
     Pelton__Colour colour;
     Pelton__Vui vui;
+    Pelton__Video video;
     Pelton__Camera camera;
     struct wire_controls controls;
 } back;
@@ -86,6 +88,8 @@ TO(colour, Pelton__Colour, (wire_colour_to(m, &now.colour), true))
 FROM(colour, wire_colour_from(&now.colour, &back.colour), &back.colour)
 TO(vui, Pelton__Vui, (wire_vui_to(m, &now.vui), true))
 FROM(vui, wire_vui_from(&now.vui, &back.vui), &back.vui)
+TO(video, Pelton__Video, (wire_video_to(m, &now.video), true))
+FROM(video, wire_video_from(&now.video, &back.video), &back.video)
 TO(camera, Pelton__Camera, (wire_camera_to(m, &now.camera), true))
 FROM(camera, wire_camera_from(&now.camera, &back.camera), &back.camera)
 TO(control, Pelton__Control,
@@ -156,6 +160,7 @@ static const struct conversion {
     {&pelton__device__descriptor, device_to, device_from, " usable missing "},
     {&pelton__colour__descriptor, colour_to, colour_from, ""},
     {&pelton__vui__descriptor, vui_to, vui_from, ""},
+    {&pelton__video__descriptor, video_to, video_from, ""},
     {&pelton__camera__descriptor, camera_to, camera_from, ""},
     {&pelton__control__descriptor, control_to, control_from, ""},
     {&pelton__source__descriptor, source_to, NULL, ""},

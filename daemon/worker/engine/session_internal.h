@@ -40,6 +40,7 @@ struct session {
     bool has_container_colour;
     struct pelton_colour container_colour;
     struct pelton_rational container_sar;
+    uint32_t orientation;
 
     struct account *account;
     struct pelton_stats stats; /* without the fields that session_stats computes */

@@ -23,6 +23,7 @@ struct feed_format {
     struct pelton_rational time_base, sar;
     struct pelton_colour colour;
     struct pelton_vui vui;
+    uint32_t orientation; /* enum pelton_orientation */
     /* of the pictures that the blurred rectangles mean; 0: there are none */
     uint32_t blur_width, blur_height;
     int memfd; /* borrowed: dup it to keep it; -1 without a pool (PELTON_NONE) */

@@ -12,6 +12,7 @@
 #include "daemon/worker/source/camera_units.h"
 #include "daemon/worker/source/mp4_parameters.h"
 #include "daemon/worker/source/source_io.h"
+#include "daemon/worker/source/video_streams.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -81,6 +82,18 @@ static bool looks_like_mp4(const struct source *src)
     return src->size >= 8 && pread(src->fd, head, sizeof(head), 0) == sizeof(head) &&
            (!memcmp(head + 4, "ftyp", 4) || !memcmp(head + 4, "mdat", 4) ||
             !memcmp(head + 4, "wide", 4));
+}
+
+/* A text that names other files. A descriptor opens nothing else. */
+static const char *playlist_kind(const struct source *src)
+{
+    char head[256] = "";
+    if (src->fd < 0 || src->size < 8 || pread(src->fd, head, sizeof(head) - 1, 0) < 8)
+        return NULL;
+    return !strncmp(head, "#EXTM3U", 7)    ? "an HLS playlist"
+           : !strncmp(head, "ffconcat", 8) ? "a list of files (ffconcat)"
+           : strstr(head, "<MPD")          ? "a DASH manifest"
+                                           : NULL;
 }
 
 /* libavformat says no more than EIO where the host's name is not known. */
@@ -158,6 +171,12 @@ static int fail_open(const struct source *src, int error, struct pelton_failure 
     if (src->size == 0)
         return fail(failure, PELTON_ERR_INPUT, src->name, "the file is empty",
                     "check that it was written completely");
+    if (playlist_kind(src)) {
+        char what[80];
+        snprintf(what, sizeof(what), "%s, and no video itself", playlist_kind(src));
+        return fail(failure, PELTON_ERR_UNSUPPORTED, src->name, what,
+                    "make one file of its parts: ffmpeg -i IN -c copy OUT.ts");
+    }
     if (error == AVERROR_INVALIDDATA && src->fd >= 0 && looks_like_mp4(src))
         return fail(
             failure, PELTON_ERR_INPUT, src->name, "truncated MP4: its index (moov) is missing",
@@ -227,17 +246,42 @@ static int open_format(struct source *src, const char *uri)
     return avformat_find_stream_info(src->format, NULL);
 }
 
-static int choose_stream(struct source *src, struct pelton_failure *failure)
+static int fail_no_stream(const struct source *src, struct pelton_failure *failure)
 {
-    int best = av_find_best_stream(src->format, AVMEDIA_TYPE_VIDEO, -1, -1, NULL, 0);
-    if (best < 0)
+    char what[80];
+    uint32_t count = video_streams_count(src->format);
+    if (!count)
         return fail(failure, PELTON_ERR_INPUT, src->name, "no video stream in it", "");
+    snprintf(what, sizeof(what), "it has %u video stream%s", count, count == 1 ? "" : "s");
+    return fail(failure, PELTON_ERR_INPUT, src->name, what, "pelton probe lists them");
+}
+
+static int refuse_encrypted(const struct source *src, const char *scheme,
+                            struct pelton_failure *failure)
+{
+    char what[80];
+    snprintf(what, sizeof(what), "the video is encrypted (%s)", scheme);
+    return fail(failure, PELTON_ERR_UNSUPPORTED, src->name, what,
+                "decrypt it first; with an MP4's key: ffmpeg -decryption_key KEY -i IN -c copy "
+                "OUT.mp4");
+}
+
+static int choose_stream(struct source *src, uint32_t video, struct pelton_failure *failure)
+{
+    char scheme[16];
+    int best = video_streams_choose(src->format, video);
+    if (best < 0)
+        return fail_no_stream(src, failure);
     for (unsigned i = 0; i < src->format->nb_streams; i++)
         src->format->streams[i]->discard = (int)i == best ? AVDISCARD_DEFAULT : AVDISCARD_ALL;
     src->stream = src->format->streams[best];
     const AVCodecDescriptor *codec = avcodec_descriptor_get(src->stream->codecpar->codec_id);
+    if (video_stream_encryption(src->format, src->stream, scheme))
+        return refuse_encrypted(src, scheme, failure);
     if (src->stream->codecpar->codec_id == AV_CODEC_ID_H264) {
         int err = byte_stream_open(src);
+        src->shows_part =
+            !src->parser && src->stream->codecpar->width > 0 && src->stream->codecpar->height > 0;
         return err < 0 ? fail_open(src, err, failure) : 0;
     }
     if (!strcmp(src->format->iformat->name, "tty")) /* takes any text */
@@ -251,7 +295,7 @@ static int choose_stream(struct source *src, struct pelton_failure *failure)
                 "convert it: ffmpeg -i IN -c:v libx264 OUT.mp4");
 }
 
-int source_open(struct source *src, const char *uri, int fd, const char *name,
+int source_open(struct source *src, const char *uri, int fd, const char *name, uint32_t video,
                 const atomic_bool *stop, struct pelton_failure *failure)
 {
     *src = (struct source){.fd = fd,
@@ -274,7 +318,7 @@ int source_open(struct source *src, const char *uri, int fd, const char *name,
     int err = src->size == 0 ? AVERROR_INVALIDDATA : open_format(src, uri);
     if (err < 0)
         return fail_open(src, err, failure);
-    return choose_stream(src, failure);
+    return choose_stream(src, video, failure);
 }
 
 void source_close(struct source *src)
@@ -310,13 +354,19 @@ int source_read(struct source *src, AVPacket *packet, struct pelton_failure *fai
                             "an MP4 whose index (moov) comes last cannot be read from a pipe",
                             "name the file, or have it written with ffmpeg -movflags faststart");
             /* The MP4 demuxer says INVALIDDATA when a sample lies past the end of the file. */
-            if (src->fd >= 0 && (err == AVERROR_EOF || err == AVERROR_INVALIDDATA))
+            src->cut = src->fd >= 0 && (err == AVERROR_EOF || err == AVERROR_INVALIDDATA);
+            if (src->cut)
                 return fail(failure, PELTON_ERR_INPUT, src->name,
                             "truncated: the file ends before its index says so",
                             "the frames up to there were decoded; copy the file again");
             return fail_open(src, err, failure);
         }
         if (packet->stream_index == src->stream->index && packet->size > 0) {
+            char scheme[16];
+            if (video_packet_encryption(packet, scheme)) {
+                av_packet_unref(packet);
+                return refuse_encrypted(src, scheme, failure);
+            }
             src->truncated |= (packet->flags & AV_PKT_FLAG_CORRUPT) != 0 && src->size >= 0 &&
                               avio_feof(src->format->pb);
             src->started = true;
@@ -331,7 +381,7 @@ int source_rewind(struct source *src)
 {
     if (src->camera)
         return PELTON_ERR_INPUT;
-    src->truncated = false;
+    src->truncated = src->cut = false;
     int64_t start = src->stream->start_time != AV_NOPTS_VALUE ? src->stream->start_time : 0;
     if (!(src->format->iformat->flags & AVFMT_NOTIMESTAMPS) &&
         av_seek_frame(src->format, src->stream->index, start, AVSEEK_FLAG_BACKWARD) >= 0)
@@ -392,6 +442,9 @@ void source_info(const struct source *src, struct pelton_info *info)
                           : av_rescale_q(src->format->start_time, AV_TIME_BASE_Q, st->time_base);
     info->duration_us = src->format->duration == AV_NOPTS_VALUE ? -1 : src->format->duration;
     info->frames = st->nb_frames > 0 ? st->nb_frames : -1;
+    info->orientation = video_stream_orientation(st);
+    if (!src->camera)
+        video_streams_list(src->format, st, info);
     info->bit_rate = par->bit_rate > 0           ? (uint64_t)par->bit_rate
                      : src->format->bit_rate > 0 ? (uint64_t)src->format->bit_rate
                                                  : 0;

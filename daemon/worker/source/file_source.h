@@ -31,7 +31,9 @@ struct source {
     int own_fd;              /* opened here, -1 */
     int64_t position; /* of a seekable descriptor: pread leaves the shared file offset alone */
     int64_t size;     /* of a seekable descriptor, else -1 */
+    bool shows_part;  /* the container's size counts, where it is smaller than the pictures */
     bool truncated;   /* the container promised more */
+    bool cut;         /* source_read has failed for that: all packets were given */
     time_t opened_s;
     /* camera_units.c: access units come from there, format only describes them */
     struct v4l2_subscription *camera;
@@ -41,8 +43,9 @@ struct source {
     bool started;                         /* a packet has been read */
 };
 
-/* Fills *failure and returns its code when the source cannot be opened or has no H.264 video. */
-int source_open(struct source *src, const char *uri, int fd, const char *name,
+/* Fills *failure and returns its code when the source cannot be opened or has no H.264 video.
+ * video: pelton_open_params. */
+int source_open(struct source *src, const char *uri, int fd, const char *name, uint32_t video,
                 const atomic_bool *stop, struct pelton_failure *failure);
 void source_close(struct source *src);
 /* 1: *packet is the next access unit. 0: end. Negative: failure filled. */

@@ -33,6 +33,13 @@ void stream_report_failure(struct stream *st, int code, const char *cause, const
     st->failed = true;
 }
 
+static void stream_warn(struct stream *st, enum pelton_warnings warning)
+{
+    engine_lock(st->engine);
+    st->session->stats.warnings |= warning;
+    engine_unlock(st->engine);
+}
+
 /* ---- input ---- */
 
 static void account_cpu(struct stream *st)
@@ -169,6 +176,8 @@ static int open_codec(struct stream *st)
         .late_arrays = true,
         .low_delay_output = st->session->window.live, /* no frame waits for what it does not need */
         .views = st->session->params.views == PELTON_VIEWS_BOTH ? 2 : 1,
+        .container_width = st->source.shows_part ? (uint32_t)par->width : 0,
+        .container_height = st->source.shows_part ? (uint32_t)par->height : 0,
         .any_start = st->session->params.on_error == PELTON_ON_ERROR_SHOW_ALL};
     h264_stream_free(st->codec);
     st->codec = NULL;
@@ -231,6 +240,13 @@ static void set_range(struct stream *st)
             av_rescale_q(start_us + origin + s->params.duration_us, AV_TIME_BASE_Q, av->time_base);
 }
 
+/* A cause begins with the name of the input and a colon. */
+static const char *cause_without_name(const struct stream *st, const struct pelton_failure *failure)
+{
+    size_t length = strlen(st->session->name);
+    return failure->cause + (length < 120 ? length + 2 : 0);
+}
+
 static bool wants_more(struct stream *st)
 {
     return !stream_stopped(st) && !st->enough && !st->failed &&
@@ -254,6 +270,12 @@ static void run(struct stream *st)
             return;
         START_TRACE_FIRST("last access unit was read");
         flush(st);
+        if (got < 0 && st->source.cut && st->session->params.on_error != PELTON_ON_ERROR_FAIL) {
+            stream_warn(st, PELTON_WARN_TRUNCATED);
+            got = 0;
+        }
+        if (got < 0 && failure.code == PELTON_ERR_UNSUPPORTED)
+            stream_give_info(st, false, "codec", cause_without_name(st, &failure));
         if (got < 0)
             stream_report_failure(st, failure.code, failure.cause, failure.hint);
         else if (!next_loop(st))
@@ -289,10 +311,10 @@ static int stream_open(struct stream *st)
         return -1;
     }
     st->watcher = (struct source_watcher){on_source_state, st};
-    int err = camera_address(s->uri)
-                  ? source_camera_open(&st->source, st->engine->streams, s->uri, s->name, &s->stop,
-                                       &st->watcher, &failure)
-                  : source_open(&st->source, s->uri, s->fd, s->name, &s->stop, &failure);
+    int err = camera_address(s->uri) ? source_camera_open(&st->source, st->engine->streams, s->uri,
+                                                          s->name, &s->stop, &st->watcher, &failure)
+                                     : source_open(&st->source, s->uri, s->fd, s->name,
+                                                   s->params.video, &s->stop, &failure);
     st->source_opened = true;
     START_TRACE_FIRST("first source is open");
     if (st->source.camera)
@@ -300,8 +322,7 @@ static int stream_open(struct stream *st)
     if (st->source.stream)
         source_info(&st->source, &st->info);
     if (err == PELTON_ERR_UNSUPPORTED)
-        stream_give_info(st, false, "codec",
-                         failure.cause + (strlen(s->name) < 120 ? strlen(s->name) + 2 : 0));
+        stream_give_info(st, false, "codec", cause_without_name(st, &failure));
     if (err && !(err == PELTON_ERR_UNSUPPORTED && s->probe_only)) {
         stream_report_failure(st, failure.code, failure.cause, failure.hint);
         return -1;
@@ -317,6 +338,7 @@ static int stream_open(struct stream *st)
     source_colour(&st->source, &s->container_colour, &s->has_container_colour);
     s->container_sar = (struct pelton_rational){st->source.stream->sample_aspect_ratio.num,
                                                 st->source.stream->sample_aspect_ratio.den};
+    s->orientation = st->info.orientation;
     s->sub.info = st->info; /* formats need the time base */
     s->window.live = s->params.realtime || st->source.size < 0;
     engine_unlock(st->engine);
@@ -406,10 +428,12 @@ void stream_thread_main(void *session)
             stream_give_info(st, true, "", "");
             if (st->pictures == 0 && !s->probe_only) {
                 char cause[256];
-                snprintf(cause, sizeof(cause), "%.120s: no picture in it could be decoded",
-                         s->name);
-                stream_report_failure(st, PELTON_ERR_INPUT, cause,
-                                      "the stream may lack parameter sets or an IDR picture");
+                snprintf(cause, sizeof(cause), "%.120s: %s", s->name,
+                         st->tag ? "no picture in it could be decoded" : "there is no frame in it");
+                stream_report_failure(
+                    st, PELTON_ERR_INPUT, cause,
+                    st->tag ? "the stream may lack parameter sets or an IDR picture"
+                            : "an init segment has none: cat INIT PARTS > OUT.mp4 joins them");
             }
         }
     }

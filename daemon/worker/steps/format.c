@@ -81,6 +81,7 @@ bool format_of(const struct session *s, const struct h264_sps *sps, bool second_
     if (!f.sar.num && sps->vui_present && sps->vui.sar_width && sps->vui.sar_height)
         f.sar = (struct pelton_rational){sps->vui.sar_width, sps->vui.sar_height};
     f.colour = format_colour(s, sps);
+    f.orientation = s->orientation;
     f.vui = side_vui(sps);
     /* shown as the base view is */
     if (second_view && s->sub.pools && same_layout(&f, &s->sub.pools->format)) {
@@ -108,6 +109,6 @@ static bool same_vui(const struct pelton_vui *a, const struct pelton_vui *b)
 
 bool format_equal(const struct feed_format *a, const struct feed_format *b)
 {
-    return same_layout(a, b) && same_rational(a->sar, b->sar) &&
+    return same_layout(a, b) && same_rational(a->sar, b->sar) && a->orientation == b->orientation &&
            !memcmp(&a->colour, &b->colour, sizeof(a->colour)) && same_vui(&a->vui, &b->vui);
 }
