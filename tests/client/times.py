@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Time stamps end to end: framemd5 of awkward streams and containers, whole and in part, equals
-ffmpeg's line by line. Frames that ffmpeg leaves out are there besides. Byte streams that tell no frame rate are among them: of frames, of fields,
-and longer than what libavformat analyses.
+ffmpeg's line by line. Frames that ffmpeg leaves out are there besides. Byte streams that tell no
+frame rate are among them: of frames, of fields, and longer than what libavformat analyses.
 
 Exit codes: 0, 1, 77 skipped (no ffmpeg with libx264).
 """
