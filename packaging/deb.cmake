@@ -20,7 +20,7 @@ endif()
 set(PELTON_MAINTAINER "${maintainer}" CACHE STRING "maintainer of the .deb packages")
 set(CPACK_PACKAGE_CONTACT "${PELTON_MAINTAINER}")
 set(CPACK_PACKAGE_DIRECTORY ${CMAKE_BINARY_DIR}/packages)
-set(CPACK_COMPONENTS_ALL pelton peltond libpelton0 libpelton-dev)
+set(CPACK_COMPONENTS_ALL pelton peltond libpelton0 libpelton-dev python3-pelton)
 set(CPACK_COMPONENTS_GROUPING ONE_PER_GROUP)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_STRIP_FILES ON)
@@ -83,6 +83,20 @@ set(CPACK_DEBIAN_LIBPELTON-DEV_PACKAGE_SUGGESTS "peltond, pkg-config")
 set(CPACK_COMPONENT_LIBPELTON-DEV_DESCRIPTION "frames from a pelton daemon, development files
 libpelton gives a program the frames that peltond decodes or develops.
 This package has the headers, a sample and the description of the protocol.")
+
+set(CPACK_DEBIAN_PYTHON3-PELTON_PACKAGE_NAME python3-pelton)
+set(CPACK_DEBIAN_PYTHON3-PELTON_PACKAGE_SECTION python)
+set(CPACK_DEBIAN_PYTHON3-PELTON_PACKAGE_ARCHITECTURE all)
+set(CPACK_DEBIAN_PYTHON3-PELTON_PACKAGE_DEPENDS
+    "python3 (>= 3.9), python3-numpy, python3-protobuf (>= 3.20)")
+set(CPACK_DEBIAN_PYTHON3-PELTON_PACKAGE_RECOMMENDS "peltond")
+set(CPACK_DEBIAN_PYTHON3-PELTON_PACKAGE_SUGGESTS "python3-opencv")
+set(CPACK_DEBIAN_PYTHON3-PELTON_PACKAGE_CONTROL_EXTRA
+    ${CMAKE_CURRENT_SOURCE_DIR}/deb/python3-pelton/postinst
+    ${CMAKE_CURRENT_SOURCE_DIR}/deb/python3-pelton/prerm)
+set(CPACK_COMPONENT_PYTHON3-PELTON_DESCRIPTION "frames from a pelton daemon, in Python
+pelton gives a program the frames that peltond decodes or develops, as
+numpy arrays in shared memory. It is pure Python.")
 
 configure_file(deb/documents.cmake.in deb_documents.cmake @ONLY)
 include(CPack)

@@ -83,12 +83,21 @@ class _Reader:
         if kind in SCALARS:
             out.type = SCALARS[kind]
         else:
-            out.type_name = kind  # the pool finds out which kind of type it is
+            out.type_name = kind
+
+
+def _resolve(file: descriptor_pb2.FileDescriptorProto) -> None:
+    """Tells messages from enumerations, all of which stand inside of messages."""
+    enums = {e.name for m in file.message_type for e in m.enum_type}
+    for field in (f for m in file.message_type for f in m.field if f.type_name):
+        word = field.type_name.rpartition(".")[2]
+        field.type = Field.TYPE_ENUM if word in enums else Field.TYPE_MESSAGE
 
 
 def _classes() -> Dict[str, Any]:
     text = (pathlib.Path(__file__).parent / "pelton.proto").read_text(encoding="utf-8")
     file = _Reader(text).file()
+    _resolve(file)
     pool = descriptor_pool.DescriptorPool()
     pool.AddSerializedFile(file.SerializeToString())
     make = getattr(message_factory, "GetMessageClass", None)  # protobuf 4.22 and later

@@ -25,6 +25,10 @@ FILES = {
                       "usr/lib/*/libpelton.so",
                       "usr/share/doc/libpelton-dev/examples/subscribe.c",
                       "usr/share/man/man7/pelton-protocol.7.gz"),
+    "python3-pelton": ("usr/lib/python3/dist-packages/pelton/__init__.py",
+                       "usr/lib/python3/dist-packages/pelton/pelton.proto",
+                       "usr/lib/python3/dist-packages/pelton/py.typed",
+                       "usr/share/doc/python3-pelton/examples/mean_luma.py"),
 }
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FAILURES = []
@@ -58,11 +62,15 @@ def fields(debs):
             f"fields of {name}: {have.get('Version')} {have.get('Architecture')}")
         check(re.fullmatch(r"[^<>@]+ <[^<>@ ]+@[^<>@ ]+>", have["Maintainer"]) is not None
               and "example" not in have["Maintainer"], f"maintainer {have['Maintainer']}")
-        if name != "libpelton-dev":
+        if name not in ("libpelton-dev", "python3-pelton"):
             check("libc6 (>= " in have["Depends"], f"{name} depends: {have['Depends']}")
     daemon = run("dpkg-deb", "-f", debs["peltond"], "Depends", "Recommends").stdout
     check("libvulkan1" in daemon and "sysusers" in daemon and "mesa-vulkan-drivers" in daemon,
           "peltond wants the Vulkan loader, a driver and systemd-sysusers")
+    python = dict(re.findall(r"^([A-Z][a-z]+): (.*)$", run("dpkg-deb", "-f", debs["python3-pelton"])
+                             .stdout, re.M))
+    check(python["Architecture"] == "all" and "python3-numpy" in python["Depends"],
+          f"python3-pelton is for all machines and depends: {python['Depends']}")
     conffiles = run("dpkg-deb", "--info", debs["peltond"], "conffiles").stdout
     check(conffiles == "/etc/pelton/pelton.yaml\n", f"conffiles {conffiles!r}")
 
