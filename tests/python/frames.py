@@ -62,6 +62,21 @@ def views(daemon, path):
         check(repr(s).startswith("<Stream"), repr(s))
 
 
+def arrays(daemon, path):
+    """Protocols of other libraries."""
+    with pelton.open(path, socket=daemon.socket, frames=1) as s, \
+            pelton.open(path, socket=daemon.socket, frames=1, pix_fmt="gray") as g:
+        frame, grey = s.read(), g.read()
+        check(np.array_equal(np.asarray(frame), frame.to_rgb()), "numpy.asarray is RGB")
+        check(np.array_equal(np.from_dlpack(frame), frame.to_rgb()), "and so is DLPack")
+        equal(frame.__dlpack_device__(), (1, 0), "in host memory")
+        view = np.asarray(grey)
+        check(not view.flags.owndata and np.shares_memory(view, grey.y), "a grey frame is a view")
+        check(np.array_equal(np.from_dlpack(grey), view), "DLPack gives its samples")
+        equal(np.asarray(grey, np.float32).dtype, np.float32, "another type is a copy")
+        equal(frame.to_rgb(np.uint16).max() > 255, True, "16 bits")
+
+
 def exhaustion(daemon, path):
     with pelton.open(path, socket=daemon.socket, slots=4) as s:
         held = [s.read()]
@@ -143,6 +158,7 @@ def main():
         path = folder + "/yuv420p.mp4"
         parts(args, daemon, path)
         views(daemon, path)
+        arrays(daemon, path)
         exhaustion(daemon, path)
         failures(daemon, folder, path)
         damage(args, daemon, folder)
