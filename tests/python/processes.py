@@ -77,6 +77,7 @@ def forked(path):
 def private_after_fork(path):
     """The child's private daemon is its own, and the parent's ends though a child lives."""
     socket_of = os.environ.pop("PELTON_SOCKET")
+    pelton._connection.GRACE_S = t.patience(2)
     stream = pelton.open(path, frames=2)
     child = stream._conn.child
     reading, writing = os.pipe()
@@ -184,7 +185,7 @@ def growth(path):
     more_fds, more_memory = opens(120)
     equal(more_fds, fds, "descriptors after 120 opens")
     grown = (more_memory - memory) / 1024
-    check(grown < 1024, f"memory after 120 opens: {grown:.0f} KiB more")
+    check(grown < 2048, f"memory after 120 opens: {grown:.0f} KiB more")
     equal(gc.garbage, [], "nothing is left over")
 
 
@@ -194,7 +195,7 @@ def slept(stream, first, since):
     stretch = t.Stretch()
     frame = stream.read(timeout=t.patience(5))
     age = (time.monotonic_ns() - frame.received_ns) / 1e9
-    check(frame.sequence - first > 0.5 * FPS * SLEEP_S, f"frames {first} and {frame.sequence}")
+    check(frame.sequence - first > FPS, f"frames {first} and {frame.sequence}")
     t.check_time(check, age < 2 / FPS, stretch, f"after {SLEEP_S} s the frame is {1000 * age:.1f} "
                                                 f"ms old, a period is {1000 // FPS}")
 
