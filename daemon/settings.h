@@ -56,7 +56,7 @@ struct settings_engine {
 
 /* Keys that begin with "debug.": only tests and measurements use them. */
 struct settings_debug {
-    const char *tune_force;
+    const char *tune_force, *split;
     uint64_t batch, wavefront, arena, queues, shuffle_seed, idle_ms;
 };
 

@@ -87,6 +87,8 @@ static const struct settings_key keys[] = {
      "idleness before memory is given back"},
     {"debug.shuffle_seed", KIND_NUMBER, AT(debug.shuffle_seed), 0, UINT64_MAX, 0,
      "decode slices in a random order"},
+    {"debug.split", KIND_TEXT, AT(debug.split), 0, 0, 0,
+     "numbers of who entropy-decodes, as batches=4,choice=2 (docs/design/entropy-gpu.md)"},
     {"debug.tune_force", KIND_TEXT, AT(debug.tune_force), 0, 0, 0,
      "family=variant: use this kernel, whatever was measured"},
 };

@@ -160,7 +160,8 @@ static void set_schedule(struct engine *e)
                                   .software = e->software,
                                   .discrete = e->device->kind == GPU_KIND_DISCRETE,
                                   .device_memory = device,
-                                  .image_layers = e->device->image_layers};
+                                  .image_layers = e->device->image_layers,
+                                  .tuning = e->schedule.setting.tuning};
     e->gpu = e->params.gpu;
 }
 
@@ -169,8 +170,10 @@ static void set_schedule_without_device(struct engine *e)
 {
     unsigned cpus = machine_cpus("", (unsigned)uv_available_parallelism());
     e->lavc = e->software = true;
-    e->schedule.setting = (struct schedule_setting){
-        .coders = e->params.threads ? e->params.threads : cpus, .software = true};
+    e->schedule.setting =
+        (struct schedule_setting){.coders = e->params.threads ? e->params.threads : cpus,
+                                  .software = true,
+                                  .tuning = e->schedule.setting.tuning};
 }
 
 /* Picture arrays may lie in memory that the device fetches itself. */
@@ -192,6 +195,10 @@ static int engine_open(struct engine *e)
     e->streams = v4l2_streams_create();
     if (!e->streams)
         return PELTON_ERR_NOMEM;
+    if (!split_tuning_parse(e->params.split, &e->schedule.setting.tuning)) {
+        engine_log(e, 0, "debug.split is no list as batches=4,choice=2");
+        return PELTON_ERR_USAGE;
+    }
     if (e->params.gpu) {
         int err = open_device(e);
         if (err)
@@ -201,7 +208,7 @@ static int engine_open(struct engine *e)
     } else {
         set_schedule_without_device(e);
     }
-    e->params.tune_force = NULL; /* borrowed for the call */
+    e->params.tune_force = e->params.split = NULL; /* borrowed for the call */
     return uv_async_init(e->loop.loop, &e->loop.async, on_async) ? PELTON_ERR_NOMEM : 0;
 }
 

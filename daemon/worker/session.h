@@ -53,6 +53,9 @@ struct engine_params {
     bool tune;        /* kernels as measured; else by the kind of device */
     /* "family=variant" of gpu/tune/tune.h; NULL or empty: none. Kept until engine_create returns */
     const char *tune_force;
+    /* "name=number,..." of schedule/tuning.h; NULL or empty: none. Kept until engine_create returns
+     */
+    const char *split;
     bool timestamps; /* gpu_params.timestamps was set */
     gpu_log_fn log;
     void *log_ctx;

@@ -162,6 +162,7 @@ static int engine_open(struct worker_proto *w)
         .live_clocks = o->engine.live_clocks,
         .tune = o->engine.tune,
         .tune_force = o->debug.tune_force,
+        .split = o->debug.split,
         .shuffle_seed = o->debug.shuffle_seed,
         .timestamps = o->engine.timestamps,
         .log = device_log,

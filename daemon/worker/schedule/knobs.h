@@ -76,8 +76,8 @@
 /* s from a batch's end, before measured | measured */
 #define SPLIT_FETCH_SECONDS      0.02
 #define SPLIT_MARGIN             1.3            /* times the estimate, at first | measured */
-#define SPLIT_MARGIN_LEAST       1.1            /* times | measured */
-#define SPLIT_MARGIN_MOST        3.0            /* times | measured */
+#define SPLIT_MARGIN_LEAST       110            /* percent | measured */
+#define SPLIT_MARGIN_MOST        300            /* percent | measured */
 #define SPLIT_MARGIN_LATE        1.1            /* times, after a late batch | measured */
 #define SPLIT_MARGIN_TIMELY      0.98           /* times, after another | measured */
 #define SPLIT_LEAST_PART         2              /* 1/n of a batch, at least | measured */

@@ -39,6 +39,7 @@ struct split {
     double margin;               /* the GPU may take so many times as long; 0: unknown */
     int64_t chosen_ns;           /* when the last batch was chosen */
     uint64_t kept;               /* bytes of host memory of the GPU's pictures */
+    bool full;                   /* they left no room for the last batch */
 };
 
 /* LIVE pictures, for whom threads stay awake. */

@@ -5,6 +5,8 @@
 #ifndef PELTON_SCHEDULE_SETTING_H
 #define PELTON_SCHEDULE_SETTING_H
 
+#include "daemon/worker/schedule/tuning.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -32,6 +34,7 @@ struct schedule_setting {
     /* bytes that are free; parts of it add up to half, which is the budget */
     uint64_t device_memory;
     uint32_t image_layers; /* most layers of an image array of the device */
+    struct split_tuning tuning;
 };
 
 #endif

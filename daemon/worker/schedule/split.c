@@ -44,10 +44,13 @@ struct split_capacity split_capacity_of(const struct schedule_setting *set, unsi
     uint64_t fit = set->device_memory / SPLIT_MEMORY_PART / picture;
     if (!split_allowed(set, queues))
         return c;
-    c.batches = set->entropy == ENGINE_ENTROPY_GPU ? SPLIT_BATCHES : SPLIT_BATCHES_BESIDE;
+    c.batches = set->entropy == ENGINE_ENTROPY_GPU
+                    ? SPLIT_BATCHES
+                    : tuned(set->tuning.batches, SPLIT_BATCHES_BESIDE);
     c.batches = queues && queues < c.batches ? queues : c.batches;
     c.batches = set->software ? SPLIT_SOFTWARE_BATCHES : c.batches;
-    c.pictures = set->software ? SPLIT_SOFTWARE_PICTURES : SPLIT_PICTURES;
+    c.pictures =
+        set->software ? SPLIT_SOFTWARE_PICTURES : tuned(set->tuning.pictures, SPLIT_PICTURES);
     if (fit < (uint64_t)c.batches * c.pictures)
         c.pictures = fit < c.batches ? 1 : (uint32_t)(fit / c.batches);
     c.mbs = c.pictures * SPLIT_HD_MBS;
@@ -60,8 +63,9 @@ struct split_capacity split_capacity_of(const struct schedule_setting *set, unsi
 
 uint32_t split_batches(const struct schedule *s, const struct split_capacity *c)
 {
-    bool fewer = s->window_count < 2 && !s->split.all && c->batches > SPLIT_BATCHES_ALONE;
-    return fewer ? SPLIT_BATCHES_ALONE : c->batches;
+    uint32_t alone = tuned(s->setting.tuning.alone, SPLIT_BATCHES_ALONE);
+    bool fewer = s->window_count < 2 && !s->split.all && c->batches > alone;
+    return fewer ? alone : c->batches;
 }
 
 uint64_t split_batch_bytes(const struct split_capacity *c)
@@ -73,6 +77,14 @@ uint32_t split_batch_pictures(const struct split_capacity *c, uint32_t mb_count)
 {
     uint32_t fit = c->mbs / (mb_count ? mb_count : 1);
     return fit < c->pictures ? fit : c->pictures;
+}
+
+uint32_t split_next_pictures(const struct schedule *s, const struct split_capacity *c,
+                             uint32_t mb_count)
+{
+    uint32_t most = split_batch_pictures(c, mb_count);
+    bool all = s->split.all || s->split.gpu_rate.bytes > 0 || most < SPLIT_FIRST_BATCH;
+    return all ? most : SPLIT_FIRST_BATCH;
 }
 
 uint32_t split_blocks(const struct h264_picture *pic)
@@ -141,11 +153,14 @@ static double split_margin(const struct split *split)
     return split->margin > 0 ? split->margin : SPLIT_MARGIN;
 }
 
-void split_learn(struct split *split, uint32_t late)
+void split_learn(struct schedule *s, uint32_t late)
 {
-    double margin = split_margin(split) * (late ? SPLIT_MARGIN_LATE : SPLIT_MARGIN_TIMELY);
-    margin = margin < SPLIT_MARGIN_LEAST ? SPLIT_MARGIN_LEAST : margin;
-    split->margin = margin > SPLIT_MARGIN_MOST ? SPLIT_MARGIN_MOST : margin;
+    const struct split_tuning *t = &s->setting.tuning;
+    double least = 0.01 * tuned(t->margin, SPLIT_MARGIN_LEAST);
+    double most = 0.01 * tuned(t->margin_most, SPLIT_MARGIN_MOST);
+    double margin = split_margin(&s->split) * (late ? SPLIT_MARGIN_LATE : SPLIT_MARGIN_TIMELY);
+    margin = margin < least ? least : margin;
+    s->split.margin = margin > most ? most : margin;
 }
 
 static double seconds_a_byte(const struct split_rate *r, double preset)
@@ -159,14 +174,32 @@ static double cpu_seconds_a_byte(const struct schedule *s)
     return seconds_a_byte(&s->split.cpu_rate, SPLIT_CPU_SECONDS) / s->setting.coders;
 }
 
+/* Of a batch of the GPU with slices as large as the pictures in the queue are on average. */
+static double batch_seconds(const struct schedule *s)
+{
+    const struct entropy_queue *q = &s->entropy;
+    double weight =
+        (double)(q->bytes / q->count) + (double)SPLIT_MB_WEIGHT * (double)q->first->pic->mb_count;
+    return weight * seconds_a_byte(&s->split.gpu_rate, SPLIT_GPU_SECONDS) +
+           seconds_a_byte(&s->split.gpu_fetch, SPLIT_FETCH_SECONDS);
+}
+
+/* Unasked, the GPU begins when more waits than the coders decode in the time of a batch. Its memory
+ * is made after the first pictures are submitted, which would wait for it. */
+static bool split_joins(const struct schedule *s)
+{
+    if (s->setting.entropy != ENGINE_ENTROPY_AUTO)
+        return true;
+    if (s->setting.tuning.join != JOIN_WAITING)
+        return s->split.cpu_spent >= SPLIT_AUTO_SECONDS * s->setting.coders;
+    return s->serial && cpu_seconds_a_byte(s) * (double)s->entropy.bytes > batch_seconds(s);
+}
+
 bool split_worth(const struct schedule *s)
 {
-    if (s->split.all)
+    if (s->split.all || !s->entropy.first)
         return s->entropy.first != NULL;
-    if (s->setting.entropy == ENGINE_ENTROPY_AUTO &&
-        s->split.cpu_spent < SPLIT_AUTO_SECONDS * s->setting.coders)
-        return false;
-    return cpu_seconds_a_byte(s) * (double)s->entropy.bytes > SPLIT_WORTH_SECONDS;
+    return cpu_seconds_a_byte(s) * (double)s->entropy.bytes > SPLIT_WORTH_SECONDS && split_joins(s);
 }
 
 /* ---- the choice ---- */
@@ -253,17 +286,25 @@ static int compare_sizes(const void *a, const void *b)
     return (p->entropy.turn > q->entropy.turn) - (p->entropy.turn < q->entropy.turn);
 }
 
-/* A batch takes as long as its largest slice. So the candidates of most similar sizes are best. */
-static uint32_t most_alike(struct split_candidates *c, uint32_t most)
+/* What a picture in a batch is worth. */
+static double picture_value(const struct schedule *s, const struct picture *p)
+{
+    bool bytes = s->setting.tuning.choice == CHOICE_BYTES;
+    return (double)(bytes ? p->entropy.bytes : p->entropy.largest_slice);
+}
+
+/* A batch takes as long as its largest slice. So the candidates with the most value in that time
+ * are best. */
+static uint32_t most_valuable(const struct schedule *s, struct split_candidates *c, uint32_t most)
 {
     double best = 0, sum = 0;
     uint32_t from = 0;
     qsort(c->pictures, c->count, sizeof(c->pictures[0]), compare_sizes);
     for (uint32_t i = 0; i < c->count; i++) {
         double size = (double)c->pictures[i]->entropy.largest_slice;
-        sum += size;
+        sum += picture_value(s, c->pictures[i]);
         if (i >= most)
-            sum -= (double)c->pictures[i - most]->entropy.largest_slice;
+            sum -= picture_value(s, c->pictures[i - most]);
         if (i + 1 >= most && sum / (size + 1) > best) {
             best = sum / (size + 1);
             from = i + 1 - most;
@@ -280,20 +321,20 @@ static uint32_t choose_some(struct schedule *s, struct split_capacity room, int6
     struct split_candidates c;
     struct picture *first = s->entropy.first;
     uint64_t left = memory_left(s);
+    s->split.full = false;
     if (!first)
         return 0;
-    uint32_t n = 0, most = split_batch_pictures(&room, first->pic->mb_count);
-    bool known = s->split.gpu_rate.bytes > 0;
-    most = known || most < SPLIT_FIRST_BATCH ? most : SPLIT_FIRST_BATCH;
+    uint32_t n = 0, most = split_next_pictures(s, &room, first->pic->mb_count);
     uint32_t least = (most + SPLIT_LEAST_PART - 1) / SPLIT_LEAST_PART;
     if (left / kept_bytes(first) < least) {
         s->split.chosen_ns = now_ns; /* for lack of memory nothing is to be forgotten */
+        s->split.full = true;
         return 0;
     }
     find_first(s, &c, SPLIT_CANDIDATES * most);
     if (c.count < least)
         return 0;
-    for (uint32_t i = c.count > most ? most_alike(&c, most) : 0;
+    for (uint32_t i = c.count > most ? most_valuable(s, &c, most) : 0;
          i < c.count && n < most && left >= kept_bytes(c.pictures[i]); i++)
         if (room_takes(&room, c.pictures[i])) {
             left -= kept_bytes(c.pictures[i]);

@@ -24,6 +24,9 @@ uint32_t split_batches(const struct schedule *s, const struct split_capacity *c)
 uint32_t split_blocks(const struct h264_picture *pic);
 /* Pictures of so many macroblocks that a batch holds. */
 uint32_t split_batch_pictures(const struct split_capacity *c, uint32_t mb_count);
+/* The same of the next batch: a few will do before one is measured. */
+uint32_t split_next_pictures(const struct schedule *s, const struct split_capacity *c,
+                             uint32_t mb_count);
 uint64_t split_batch_bytes(const struct split_capacity *c); /* of device memory */
 /* Bytes of device memory for coefficients that wait for reconstruction. */
 uint64_t split_resident_limit(const struct schedule_setting *setting);
@@ -35,7 +38,7 @@ void split_keep_blocks(struct schedule *s, struct picture *p, uint32_t coeff_blo
 /* The coders had begun so much behind it that they were too far ahead. */
 bool split_is_late(const struct schedule *s, const struct picture *p);
 /* A batch came back with so many late pictures: how far the estimates can be trusted. */
-void split_learn(struct split *split, uint32_t late);
+void split_learn(struct schedule *s, uint32_t late);
 /* The queue is so long that the GPU may be of use. */
 bool split_worth(const struct schedule *s);
 /* Pictures for one batch leave the queue: at most c->pictures. *largest: the largest weight of a

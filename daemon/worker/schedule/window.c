@@ -65,7 +65,8 @@ uint32_t window_arrays_for(const struct schedule *s, uint64_t picture_bytes, uin
     if (s->setting.software)
         return software_arrays(picture_bytes);
     windows = windows ? windows : 1;
-    uint64_t most = (uint64_t)WINDOW_AHEAD_PER_CODER * s->setting.coders;
+    uint64_t most =
+        (uint64_t)tuned(s->setting.tuning.ahead, WINDOW_AHEAD_PER_CODER) * s->setting.coders;
     most = most > WINDOW_AHEAD_MOST ? WINDOW_AHEAD_MOST : most;
     most = (most < WINDOW_AHEAD_LEAST ? WINDOW_AHEAD_LEAST : most) / windows;
     uint64_t fit = s->setting.window_budget / windows / picture_bytes;
@@ -82,7 +83,8 @@ static uint32_t lookahead_for(const struct schedule *s, uint64_t picture_bytes, 
         return least;
     windows = windows ? windows : 1;
     uint32_t part = s->split.all ? WINDOW_DECODED_PART : WINDOW_WAITING_PART;
-    uint32_t halves = windows > 1 ? WINDOW_GPU_HALVES : WINDOW_GPU_HALVES_ALONE;
+    uint32_t halves = windows > 1 ? tuned(s->setting.tuning.halves, WINDOW_GPU_HALVES)
+                                  : tuned(s->setting.tuning.halves_alone, WINDOW_GPU_HALVES_ALONE);
     uint64_t more = halves * (uint64_t)depth / 2 / windows;
     uint64_t fit = s->setting.window_budget / windows / (picture_bytes / part + 1);
     return least + (uint32_t)(more > fit ? fit : more);

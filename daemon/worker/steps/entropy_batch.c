@@ -34,6 +34,8 @@ static void batch_sum(struct entropy_gpu *g, const struct entropy_batch *b, int6
         *(b->parts[i].coeff_blocks ? &g->sum.decoded : &g->sum.given_back) += 1;
     g->sum.batches++;
     g->sum.seconds += 1e-9 * (double)(now - b->begin_ns);
+    g->sum.decoding += 1e-9 * (double)(b->decoded_ns - b->begin_ns);
+    g->sum.bytes += (double)b->bytes;
     g->sum.device += b->seconds;
     g->sum.largest += (double)b->largest;
 }
@@ -54,7 +56,7 @@ void entropy_batch_settle(struct entropy_gpu *g, struct entropy_batch *b)
             gpu_entropy_refused(s, p, now);
     }
     g->sum.late += late;
-    split_learn(&s->split, late);
+    split_learn(s, late);
     batch_sum(g, b, now);
     b->count = 0;
     b->phase = BATCH_FREE;
@@ -215,7 +217,7 @@ bool entropy_batch_fill(struct entropy_gpu *g, struct entropy_batch *b)
     b->count = split_choose(&g->engine->schedule, &g->capacity, now, pictures, &b->largest);
     if (!b->count)
         return false;
-    b->begin_ns = now;
+    b->begin_ns = b->decoded_ns = now;
     b->bytes = 0;
     b->seconds = 0;
     for (uint32_t i = 0; i < b->count; i++) {

@@ -18,6 +18,7 @@
 
 #include "daemon/worker/engine/engine.h"
 #include "daemon/worker/schedule/split.h"
+#include "daemon/worker/steps/entropy_sums.h"
 
 #include <uv.h>
 
@@ -57,13 +58,7 @@ struct entropy_gpu {
     double cpu;        /* seconds of this thread that are charged already */
     int64_t worked_ns; /* when it had work last */
     bool holds;        /* memory since then that can be given back */
-    struct {
-        uint64_t batches, decoded, given_back, late;
-        uint64_t stayed; /* pictures whose coefficients stayed on the device */
-        /* sums over batches: from the queue until fetched, of the device, and weights of the
-         * largest slices */
-        double seconds, device, largest;
-    } sum;
+    struct entropy_sums sum;
     struct entropy_batch batches[SPLIT_BATCHES];
 };
 

@@ -117,14 +117,14 @@ static struct entropy_batch *free_batch(struct entropy_gpu *g)
     return NULL;
 }
 
-/* Arrays for a whole batch more than there are in work: a picture that waits for memory once it is
+/* Arrays for a batch more than there are in work: a picture that waits for memory once it is
  * decoded would be late. All pictures are thought to be like the first in the queue. With the
  * lock. */
 static bool arrays_ready(struct entropy_gpu *g)
 {
     const struct entropy_queue *q = &g->engine->schedule.entropy;
     uint32_t mb_count = q->first->pic->mb_count;
-    uint32_t count = split_batch_pictures(&g->capacity, mb_count);
+    uint32_t count = split_next_pictures(&g->engine->schedule, &g->capacity, mb_count);
     for (uint32_t i = 0; i < g->capacity.batches; i++)
         count += g->batches[i].phase == BATCH_DECODING ? g->batches[i].count : 0;
     /* and records of the coders' pictures */
@@ -165,13 +165,35 @@ static bool next_work(struct entropy_gpu *g)
     return g->next != NULL;
 }
 
+/* A batch with pictures that has memory: *out. With the lock, dropped meanwhile. */
+static enum entropy_wait next_batch(struct entropy_gpu *g, struct entropy_batch **out)
+{
+    struct schedule *s = &g->engine->schedule;
+    *out = free_batch(g);
+    if (!*out)
+        return ENTROPY_WAIT_BATCH;
+    if (!s->entropy.first)
+        return ENTROPY_WAIT_PICTURES;
+    if (!arrays_ready(g))
+        return ENTROPY_WAIT_ARRAYS;
+    if (!next_work(g))
+        return split_worth(s) ? ENTROPY_WAIT_MEMORY : ENTROPY_WAIT_PICTURES;
+    if (entropy_batch_fill(g, *out))
+        return ENTROPY_BEGUN;
+    return s->split.full ? ENTROPY_WAIT_KEPT : ENTROPY_WAIT_FAR;
+}
+
 /* A new batch, if there is enough for one. With the lock, dropped meanwhile. */
 static bool batch_begin(struct entropy_gpu *g)
 {
     struct engine *e = g->engine;
-    struct entropy_batch *b = g->gpu && !g->failed ? free_batch(g) : NULL;
-    if (!b || !e->schedule.entropy.first || !arrays_ready(g) || !next_work(g) ||
-        !entropy_batch_fill(g, b))
+    struct entropy_batch *b;
+    if (!g->gpu || g->failed)
+        return false;
+    uint32_t busy = g->busy;
+    enum entropy_wait wait = next_batch(g, &b);
+    entropy_sums_look(&g->sum, wait, busy, busy || e->schedule.entropy.first, now_ns());
+    if (wait != ENTROPY_BEGUN)
         return false;
     engine_unlock(e);
     int err = entropy_batch_submit(g, b);
@@ -246,23 +268,14 @@ static double entropy_gpu_cpu_seconds(const struct entropy_gpu *g)
 
 static void entropy_gpu_log(const struct entropy_gpu *g)
 {
-    double n = (double)g->sum.batches;
     uint64_t most;
-    char line[400];
+    char line[512];
     resident_bytes(g->resident, &most);
     if (!g->sum.batches)
         return;
-    snprintf(line, sizeof(line),
-             "entropy decoding on the GPU: %llu batches, at most %u at once, %llu pictures, %llu "
-             "given back, %llu late; "
-             "a batch: %.1f ms, %.1f of the device's, its largest slice as %.0f bytes; "
-             "coefficients of %llu stayed there, at most %llu MiB; "
-             "the thread's CPU time: %.3f s",
-             (unsigned long long)g->sum.batches, g->made, (unsigned long long)g->sum.decoded,
-             (unsigned long long)g->sum.given_back, (unsigned long long)g->sum.late,
-             1e3 * g->sum.seconds / n, 1e3 * g->sum.device / n, g->sum.largest / n,
-             (unsigned long long)g->sum.stayed, (unsigned long long)(most >> 20),
-             entropy_gpu_cpu_seconds(g));
+    entropy_sums_text(&g->sum, g->made, most, entropy_gpu_cpu_seconds(g), line, sizeof(line));
+    engine_log(g->engine, 2, line);
+    entropy_sums_waits(&g->sum, line, sizeof(line));
     engine_log(g->engine, 2, line);
 }
 

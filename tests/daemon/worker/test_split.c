@@ -192,6 +192,56 @@ static void test_worth(void **state)
     free(w);
 }
 
+/* Or as soon as more waits than the coders do in a batch's time, behind the first pictures. */
+static void test_worth_by_queue(void **state)
+{
+    struct world *w = world(PICTURES); /* 200 ms of one coder; a batch takes 45.5 */
+    w->s.setting.tuning.join = JOIN_WAITING;
+    assert_false(split_worth(&w->s));
+    w->s.serial = 1;
+    assert_true(split_worth(&w->s));
+    w->s.split.gpu_rate.seconds = 140e-3; /* a batch takes 201.5 */
+    assert_false(split_worth(&w->s));
+    w->s.setting.entropy = ENGINE_ENTROPY_BOTH;
+    assert_true(split_worth(&w->s));
+    free(w);
+}
+
+/* Larger pictures, if the GPU has time for both: more bytes in the time of a batch. */
+static void test_bytes(void **state)
+{
+    for (uint32_t rule = CHOICE_ALIKE; rule <= CHOICE_BYTES; rule++) {
+        struct world *w = world(PICTURES);
+        w->s.setting.tuning.choice = rule;
+        for (uint32_t i = 1; i < PICTURES; i += 2) {
+            w->pictures[i].entropy.bytes += 1000;
+            w->pictures[i].entropy.largest_slice += i % 4 == 1 ? 500 : 600;
+            w->s.entropy.bytes += 1000;
+        }
+        assert_int_equal(choose(w), 16);
+        for (uint32_t i = 0; i < 16; i++)
+            assert_int_equal(w->chosen[i]->entropy.bytes, rule == CHOICE_BYTES ? 2000 : 1000);
+        free(w);
+    }
+}
+
+static void test_tuning(void **state)
+{
+    struct split_tuning t = {.ahead = 5};
+    assert_true(split_tuning_parse(NULL, &t) && split_tuning_parse("", &t));
+    assert_true(split_tuning_parse("batches=3,choice=2,margin=90", &t));
+    assert_int_equal(t.batches, 3);
+    assert_int_equal(t.choice, CHOICE_BYTES);
+    assert_int_equal(t.margin, 90);
+    assert_int_equal(t.ahead, 5);
+    static const char *const bad[] = {
+        "batch=3",    "batches",       "batches=", "batches=9", "batches=3,",
+        "batches=3;", "batches=00003", "=3",       "ahead=-1"};
+    for (unsigned i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+        assert_false(split_tuning_parse(bad[i], &t));
+    assert_int_equal(t.batches, 3);
+}
+
 static void test_units(void **state)
 {
     struct h264_sps sps = {.chroma_format_idc = 1};
@@ -293,11 +343,11 @@ static void test_learn(void **state)
 {
     struct world *w = world(PICTURES);
     for (int i = 0; i < 100; i++)
-        split_learn(&w->s.split, 1);
+        split_learn(&w->s, 1);
     assert_int_equal(choose(w), 16);
     assert_true(has(w, 16, 119) && !has(w, 16, 118)); /* 39.5 ms, three times */
     for (int i = 0; i < 200; i++)
-        split_learn(&w->s.split, 0);
+        split_learn(&w->s, 0);
     assert_int_equal(choose(w), 16);
     assert_true(has(w, 16, 44) && !has(w, 16, 43)); /* 1.1 times */
     free(w);
@@ -323,6 +373,8 @@ int main(void)
         cmocka_unit_test(test_worth),          cmocka_unit_test(test_not_eligible),
         cmocka_unit_test(test_room),           cmocka_unit_test(test_all),
         cmocka_unit_test(test_rate),           cmocka_unit_test(test_learn),
+        cmocka_unit_test(test_worth_by_queue), cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_tuning),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Numbers of knobs.h that a measurement may change without a new build: debug.split.
+ */
+#ifndef PELTON_SCHEDULE_TUNING_H
+#define PELTON_SCHEDULE_TUNING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* 0: as knobs.h has it. */
+struct split_tuning {
+    uint32_t batches, alone;       /* in work beside coders: of many streams, of one */
+    uint32_t pictures;             /* of a batch */
+    uint32_t halves, halves_alone; /* of what the GPU may have in work: look-ahead */
+    uint32_t ahead;                /* pictures that a coder is ahead of reconstruction */
+    uint32_t margin, margin_most;  /* percent of the estimate */
+    uint32_t choice;               /* enum split_choice */
+    uint32_t join;                 /* enum split_join */
+};
+/* A batch has slices of like weight, or as many bytes as it can in its time. */
+enum split_choice { CHOICE_ALIKE = 1, CHOICE_BYTES };
+/* The GPU begins after some time of coders, or when more waits than they do in a batch's time. */
+enum split_join { JOIN_SPENT = 1, JOIN_WAITING };
+
+static inline uint32_t tuned(uint32_t value, uint32_t preset)
+{
+    return value ? value : preset;
+}
+
+/* "name=number,name=number"; NULL or empty: nothing changes. False: not that; *out is unchanged. */
+bool split_tuning_parse(const char *text, struct split_tuning *out);
+
+#endif
