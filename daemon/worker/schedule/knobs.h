@@ -31,6 +31,8 @@
 #define WINDOW_LIVE_PICTURES     2
 /* of a stream: never the GPU's | measured, time to the first frame */
 #define WINDOW_FIRST_PICTURES    16
+/* pictures of all windows that wait at least, for the GPU to be in time | simulated: 1.5 GB */
+#define WINDOW_WAIT_LEAST        1152
 #define WINDOW_CHUNK_MBS         256            /* macroblocks a coder takes at least | measured */
 /* ns: LIVE pictures further apart are not expected | by design: 5 a second */
 #define WINDOW_WATCH_GAP_NS      200000000
@@ -42,7 +44,7 @@
 /* the same, one stream | measured: CRF 23, 3,815 fps; four: 3,518; six: 3,253 */
 #define SPLIT_BATCHES_ALONE      3
 #define SPLIT_PICTURES           192            /* pictures of a batch at most | measured */
-#define SPLIT_MEMORY_PART        8              /* 1/n of device memory for batches | by design */
+#define SPLIT_MEMORY_PART        6              /* 1/n of device memory for batches | simulated */
 /* 1/n of device memory for coefficients | by design */
 #define SPLIT_RESIDENT_PART      16
 #define SPLIT_SOFTWARE_RESIDENT  (256ull << 20) /* bytes of host memory at most | by design */
@@ -55,6 +57,8 @@
 #define SPLIT_MB_BLOCKS_GREY     16
 /* the same, average over a batch | measured, conformance streams */
 #define SPLIT_BATCH_BLOCKS       10
+/* the same where memory for whole batches is short | simulated: CRF 23 in 1.5 GB */
+#define SPLIT_NARROW_BLOCKS      6
 #define SPLIT_BLOCK_BYTES        32             /* bytes of a block | by design: 16 int16_t */
 /* blocks for 5 bytes of slices | measured: 0.7 to 1.0 a byte, more in 1 % of pictures */
 #define SPLIT_BLOCKS_PER_5_BYTES 8

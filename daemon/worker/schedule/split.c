@@ -36,26 +36,34 @@ static bool split_allowed(const struct schedule_setting *set, unsigned queues)
     return set->entropy == ENGINE_ENTROPY_GPU;
 }
 
+/* Of the device's memory for a batch, for each picture of 1920x1088. */
+static uint64_t picture_bytes(uint32_t blocks)
+{
+    return SPLIT_HD_MBS * (MB_BYTES + blocks * SPLIT_BLOCK_BYTES) + SPLIT_PICTURE_BYTES;
+}
+
+/* Where memory is short, small pictures alone fill a batch: the coders decode more of the others.
+ */
 struct split_capacity split_capacity_of(const struct schedule_setting *set, unsigned queues)
 {
+    const struct split_tuning *t = &set->tuning;
     struct split_capacity c = {0};
-    uint64_t picture =
-        SPLIT_HD_MBS * (MB_BYTES + SPLIT_BATCH_BLOCKS * SPLIT_BLOCK_BYTES) + SPLIT_PICTURE_BYTES;
-    uint64_t fit = set->device_memory / SPLIT_MEMORY_PART / picture;
+    uint32_t blocks = tuned(t->blocks, SPLIT_BATCH_BLOCKS);
+    uint64_t room = set->device_memory / tuned(t->part, SPLIT_MEMORY_PART);
     if (!split_allowed(set, queues))
         return c;
-    c.batches = set->entropy == ENGINE_ENTROPY_GPU
-                    ? SPLIT_BATCHES
-                    : tuned(set->tuning.batches, SPLIT_BATCHES_BESIDE);
+    c.batches = set->entropy == ENGINE_ENTROPY_GPU ? SPLIT_BATCHES
+                                                   : tuned(t->batches, SPLIT_BATCHES_BESIDE);
     c.batches = queues && queues < c.batches ? queues : c.batches;
     c.batches = set->software ? SPLIT_SOFTWARE_BATCHES : c.batches;
-    c.pictures =
-        set->software ? SPLIT_SOFTWARE_PICTURES : tuned(set->tuning.pictures, SPLIT_PICTURES);
+    c.pictures = set->software ? SPLIT_SOFTWARE_PICTURES : tuned(t->pictures, SPLIT_PICTURES);
+    if (room / picture_bytes(blocks) < (uint64_t)c.batches * c.pictures && !t->blocks)
+        blocks = SPLIT_NARROW_BLOCKS;
+    uint64_t fit = room / picture_bytes(blocks);
     if (fit < (uint64_t)c.batches * c.pictures)
         c.pictures = fit < c.batches ? 1 : (uint32_t)(fit / c.batches);
     c.mbs = c.pictures * SPLIT_HD_MBS;
-    c.coeff_blocks =
-        c.mbs * (c.pictures < SPLIT_LEAST_SHARED ? SPLIT_MB_BLOCKS : SPLIT_BATCH_BLOCKS);
+    c.coeff_blocks = c.mbs * (c.pictures < SPLIT_LEAST_SHARED ? SPLIT_MB_BLOCKS : blocks);
     c.bytes = c.pictures * SPLIT_PICTURE_BYTES;
     c.slices = c.pictures * SPLIT_PICTURE_SLICES;
     return c;
@@ -64,7 +72,8 @@ struct split_capacity split_capacity_of(const struct schedule_setting *set, unsi
 uint32_t split_batches(const struct schedule *s, const struct split_capacity *c)
 {
     uint32_t alone = tuned(s->setting.tuning.alone, SPLIT_BATCHES_ALONE);
-    bool fewer = s->window_count < 2 && !s->split.all && c->batches > alone;
+    bool narrow = c->pictures < tuned(s->setting.tuning.pictures, SPLIT_PICTURES);
+    bool fewer = s->window_count < 2 && !s->split.all && c->batches > alone && !narrow;
     return fewer ? alone : c->batches;
 }
 
@@ -110,9 +119,14 @@ static void split_keep(struct schedule *s, struct picture *p, uint64_t bytes)
     p->entropy.kept = bytes;
 }
 
-/* Once it is decoded, while its coefficients stay on the device. */
+/* Once it is decoded, while its coefficients stay on the device. So do all records of a picture
+ * that no other reads, if the device derives its motion. */
 static uint64_t kept_bytes(const struct picture *p)
 {
+    const struct schedule *s = p->window->schedule;
+    bool device = p->can & CAN_MOTION_GPU && p->pic->mb_count <= s->split.motion_mbs;
+    if (device && !p->pic->nal_ref_idc && !p->window->both_views)
+        return 0;
     return (uint64_t)p->pic->mb_count * MB_BYTES;
 }
 
@@ -326,7 +340,7 @@ static uint32_t choose_some(struct schedule *s, struct split_capacity room, int6
         return 0;
     uint32_t n = 0, most = split_next_pictures(s, &room, first->pic->mb_count);
     uint32_t least = (most + SPLIT_LEAST_PART - 1) / SPLIT_LEAST_PART;
-    if (left / kept_bytes(first) < least) {
+    if (left < least * kept_bytes(first)) {
         s->split.chosen_ns = now_ns; /* for lack of memory nothing is to be forgotten */
         s->split.full = true;
         return 0;

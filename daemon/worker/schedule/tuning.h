@@ -13,6 +13,8 @@ struct split_tuning {
     uint32_t batches, alone;       /* in work beside coders: of many streams, of one */
     uint32_t pictures;             /* of a batch */
     uint32_t halves, halves_alone; /* of what the GPU may have in work: look-ahead */
+    uint32_t wait;                 /* pictures that may wait, at least */
+    uint32_t part, blocks;         /* 1/n of device memory for batches; blocks a macroblock */
     uint32_t ahead;                /* pictures that a coder is ahead of reconstruction */
     uint32_t margin, margin_most;  /* percent of the estimate */
     uint32_t choice;               /* enum split_choice */

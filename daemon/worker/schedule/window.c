@@ -85,7 +85,9 @@ static uint32_t lookahead_for(const struct schedule *s, uint64_t picture_bytes, 
     uint32_t part = s->split.all ? WINDOW_DECODED_PART : WINDOW_WAITING_PART;
     uint32_t halves = windows > 1 ? tuned(s->setting.tuning.halves, WINDOW_GPU_HALVES)
                                   : tuned(s->setting.tuning.halves_alone, WINDOW_GPU_HALVES_ALONE);
-    uint64_t more = halves * (uint64_t)depth / 2 / windows;
+    uint64_t more = halves * (uint64_t)depth / 2,
+             wait = tuned(s->setting.tuning.wait, WINDOW_WAIT_LEAST);
+    more = (more < wait ? wait : more) / windows;
     uint64_t fit = s->setting.window_budget / windows / (picture_bytes / part + 1);
     return least + (uint32_t)(more > fit ? fit : more);
 }

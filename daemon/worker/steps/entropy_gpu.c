@@ -129,7 +129,8 @@ static bool arrays_ready(struct entropy_gpu *g)
         count += g->batches[i].phase == BATCH_DECODING ? g->batches[i].count : 0;
     /* and records of the coders' pictures */
     uint64_t records = g->motion ? 2 * motion_gpu_record_bytes(mb_count) : 0;
-    return array_maker_ready(g->arrays, mb_count, count,
+    uint32_t host = g->motion ? count / 2 + 1 : count; /* records of others stay on the device */
+    return array_maker_ready(g->arrays, mb_count, host,
                              count * (q->bytes / q->count * SPLIT_COEFF_BYTES + records));
 }
 

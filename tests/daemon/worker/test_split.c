@@ -124,6 +124,24 @@ static void test_memory(void **state)
     free(w);
 }
 
+/* Nothing of a picture that no other reads is in host memory, if the GPU derives its motion. */
+static void test_memory_of_others(void **state)
+{
+    struct world *w = world(PICTURES);
+    w->s.setting.window_budget = 20 * 100 * 176 * 8 / 3 + 3;
+    w->s.split.motion_mbs = 100;
+    for (uint32_t i = 0; i < PICTURES; i++) {
+        w->pictures[i].can |= CAN_MOTION_GPU;
+        w->pics[i].nal_ref_idc = i % 2;
+    }
+    assert_int_equal(choose(w), 16);
+    assert_int_equal(w->s.split.kept, 8 * 100 * 176);
+    assert_int_equal(choose(w), 16);
+    assert_int_equal(w->s.split.kept, 16 * 100 * 176);
+    assert_true(choose(w) < 16);
+    free(w);
+}
+
 static struct split_capacity capacity_of(enum engine_entropy mode, uint64_t memory, bool software,
                                          unsigned queues)
 {
@@ -158,11 +176,23 @@ static void test_capacity(void **state)
     assert_true(capacity_of(ENGINE_ENTROPY_BOTH, 1 * gib, true, 0).pictures > 0);
 }
 
+/* Where memory is short, batches are for pictures of few coefficients. */
+static void test_narrow(void **state)
+{
+    const uint64_t gib = 1ull << 30;
+    struct split_capacity c = capacity_of(ENGINE_ENTROPY_AUTO, 80 * gib, false, 8);
+    assert_int_equal(c.coeff_blocks, c.mbs * SPLIT_BATCH_BLOCKS);
+    c = capacity_of(ENGINE_ENTROPY_AUTO, 3 * gib, false, 8);
+    assert_int_equal(c.coeff_blocks, c.mbs * SPLIT_NARROW_BLOCKS);
+    assert_in_range(c.pictures, 40, 48);
+    assert_true(c.batches * split_batch_bytes(&c) <= 3 * gib / SPLIT_MEMORY_PART);
+}
+
 /* One stream has fewer in work, unless the GPU is to do all. */
 static void test_batches(void **state)
 {
     struct schedule s = {.window_count = 1};
-    struct split_capacity c = {.batches = SPLIT_BATCHES_BESIDE};
+    struct split_capacity c = {.batches = SPLIT_BATCHES_BESIDE, .pictures = SPLIT_PICTURES};
     assert_int_equal(split_batches(&s, &c), SPLIT_BATCHES_ALONE);
     s.window_count = 2;
     assert_int_equal(split_batches(&s, &c), SPLIT_BATCHES_BESIDE);
@@ -172,6 +202,8 @@ static void test_batches(void **state)
     s.split.all = false;
     c.batches = 2;
     assert_int_equal(split_batches(&s, &c), 2);
+    c = (struct split_capacity){.batches = SPLIT_BATCHES_BESIDE, .pictures = 40};
+    assert_int_equal(split_batches(&s, &c), SPLIT_BATCHES_BESIDE); /* narrow ones */
 }
 
 /* Unasked, only for what lasts. */
@@ -374,7 +406,8 @@ int main(void)
         cmocka_unit_test(test_room),           cmocka_unit_test(test_all),
         cmocka_unit_test(test_rate),           cmocka_unit_test(test_learn),
         cmocka_unit_test(test_worth_by_queue), cmocka_unit_test(test_bytes),
-        cmocka_unit_test(test_tuning),
+        cmocka_unit_test(test_tuning),         cmocka_unit_test(test_memory_of_others),
+        cmocka_unit_test(test_narrow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
