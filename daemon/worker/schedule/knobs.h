@@ -15,14 +15,14 @@
 #define WINDOW_LEAST             8
 #define WINDOW_LEAST_SOFTWARE    4              /* the same on software devices | by design */
 #define WINDOW_SOFTWARE_BYTES    (64ull << 20)  /* bytes a stream there | measured, lavapipe */
-/* pictures begun, of all windows | measured, 64 streams */
-#define WINDOW_AHEAD_PER_CODER   12
+/* pictures begun, of all windows | measured, 16 streams: 12 stop coders for the GPU */
+#define WINDOW_AHEAD_PER_CODER   24
 #define WINDOW_AHEAD_LEAST       128            /* pictures, of all windows | measured, 1 stream */
 /* pictures, of all windows | measured, 64 streams */
 #define WINDOW_AHEAD_MOST        1024
 /* half of what the GPU may have in work: as many wait or are in work | measured, 16 of 20M */
 #define WINDOW_GPU_HALVES        6
-#define WINDOW_GPU_HALVES_ALONE  3              /* the same for one stream | measured */
+#define WINDOW_GPU_HALVES_ALONE  4              /* the same for one stream | simulated */
 /* 1/n of a picture's arrays: its bytes | by design: upper estimate */
 #define WINDOW_WAITING_PART      16
 /* 1/n of a picture's arrays: on device | measured */
@@ -41,8 +41,14 @@
 #define SPLIT_BATCHES            8              /* in work, if the GPU decodes all | measured */
 /* the same beside coders | measured: 16 of 20M, 2,991 fps; three: 2,645; six: 2,939 */
 #define SPLIT_BATCHES_BESIDE     4
-/* the same, one stream | measured: CRF 23, 3,815 fps; four: 3,518; six: 3,253 */
-#define SPLIT_BATCHES_ALONE      3
+/* the same, one stream | simulated: more than three for large pictures */
+#define SPLIT_BATCHES_ALONE      4
+#define SPLIT_BATCHES_BEHIND     2              /* the same while reconstruction is behind | simulated */
+/* READY pictures: it is behind | simulated: 300 to 450 are alike */
+#define SPLIT_READY_MOST         450
+/* pictures: batches of so few leave the GPU places | simulated */
+#define SPLIT_NARROW             96
+#define SPLIT_PLACE_COST         0.5            /* of the largest slice, for each place | simulated */
 #define SPLIT_PICTURES           192            /* pictures of a batch at most | measured */
 #define SPLIT_MEMORY_PART        6              /* 1/n of device memory for batches | simulated */
 /* 1/n of device memory for coefficients | by design */

@@ -240,6 +240,8 @@ static void picture_count(struct picture *p, enum picture_stage from)
     struct window *w = p->window;
     w->ready += p->stage == PICTURE_READY;
     w->ready -= from == PICTURE_READY;
+    w->schedule->ready += p->stage == PICTURE_READY;
+    w->schedule->ready -= from == PICTURE_READY;
     if (from < PICTURE_SUBMITTED && p->stage >= PICTURE_SUBMITTED) {
         picture_leaves_wait(p);
         picture_leaves_blocks(p);

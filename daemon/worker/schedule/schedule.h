@@ -67,6 +67,7 @@ struct schedule {
     struct live_watch live;
     struct window *windows;
     uint32_t window_count;
+    uint32_t ready; /* pictures of all windows */
     struct slots *stores;
     bool store_waits; /* a window waits for slots */
     uint64_t serial;  /* of the last batch */

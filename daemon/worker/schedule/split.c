@@ -20,72 +20,19 @@
 
 #include <stdlib.h>
 
-/* ---- capacity ---- */
+/* ---- how many ---- */
 
-/* Records of a macroblock in host memory. */
-#define MB_BYTES (sizeof(struct rec_mb) + sizeof(struct rec_motion) + sizeof(struct h264_mb_syntax))
-
-/* Other devices may be too slow for one slice, and would be waited for before that is measured. */
-static bool split_allowed(const struct schedule_setting *set, unsigned queues)
-{
-    bool able = set->device_memory >= SPLIT_LEAST_MEMORY && queues;
-    if (set->entropy == ENGINE_ENTROPY_AUTO)
-        return set->discrete && able;
-    if (set->entropy == ENGINE_ENTROPY_BOTH)
-        return set->software || able;
-    return set->entropy == ENGINE_ENTROPY_GPU;
-}
-
-/* Of the device's memory for a batch, for each picture of 1920x1088. */
-static uint64_t picture_bytes(uint32_t blocks)
-{
-    return SPLIT_HD_MBS * (MB_BYTES + blocks * SPLIT_BLOCK_BYTES) + SPLIT_PICTURE_BYTES;
-}
-
-/* Where memory is short, small pictures alone fill a batch: the coders decode more of the others.
- */
-struct split_capacity split_capacity_of(const struct schedule_setting *set, unsigned queues)
-{
-    const struct split_tuning *t = &set->tuning;
-    struct split_capacity c = {0};
-    uint32_t blocks = tuned(t->blocks, SPLIT_BATCH_BLOCKS);
-    uint64_t room = set->device_memory / tuned(t->part, SPLIT_MEMORY_PART);
-    if (!split_allowed(set, queues))
-        return c;
-    c.batches = set->entropy == ENGINE_ENTROPY_GPU ? SPLIT_BATCHES
-                                                   : tuned(t->batches, SPLIT_BATCHES_BESIDE);
-    c.batches = queues && queues < c.batches ? queues : c.batches;
-    c.batches = set->software ? SPLIT_SOFTWARE_BATCHES : c.batches;
-    c.pictures = set->software ? SPLIT_SOFTWARE_PICTURES : tuned(t->pictures, SPLIT_PICTURES);
-    if (room / picture_bytes(blocks) < (uint64_t)c.batches * c.pictures && !t->blocks)
-        blocks = SPLIT_NARROW_BLOCKS;
-    uint64_t fit = room / picture_bytes(blocks);
-    if (fit < (uint64_t)c.batches * c.pictures)
-        c.pictures = fit < c.batches ? 1 : (uint32_t)(fit / c.batches);
-    c.mbs = c.pictures * SPLIT_HD_MBS;
-    c.coeff_blocks = c.mbs * (c.pictures < SPLIT_LEAST_SHARED ? SPLIT_MB_BLOCKS : blocks);
-    c.bytes = c.pictures * SPLIT_PICTURE_BYTES;
-    c.slices = c.pictures * SPLIT_PICTURE_SLICES;
-    return c;
-}
-
+/* More of them slow reconstruction down, which is of no use while that is behind. */
 uint32_t split_batches(const struct schedule *s, const struct split_capacity *c)
 {
-    uint32_t alone = tuned(s->setting.tuning.alone, SPLIT_BATCHES_ALONE);
-    bool narrow = c->pictures < tuned(s->setting.tuning.pictures, SPLIT_PICTURES);
-    bool fewer = s->window_count < 2 && !s->split.all && c->batches > alone && !narrow;
-    return fewer ? alone : c->batches;
-}
-
-uint64_t split_batch_bytes(const struct split_capacity *c)
-{
-    return (uint64_t)c->mbs * MB_BYTES + (uint64_t)c->coeff_blocks * SPLIT_BLOCK_BYTES + c->bytes;
-}
-
-uint32_t split_batch_pictures(const struct split_capacity *c, uint32_t mb_count)
-{
-    uint32_t fit = c->mbs / (mb_count ? mb_count : 1);
-    return fit < c->pictures ? fit : c->pictures;
+    const struct split_tuning *t = &s->setting.tuning;
+    uint32_t alone = tuned(t->alone, SPLIT_BATCHES_ALONE);
+    bool narrow = c->pictures < tuned(t->pictures, SPLIT_PICTURES);
+    uint32_t most = s->window_count < 2 && !narrow && c->batches > alone ? alone : c->batches;
+    bool behind = s->ready > tuned(t->ready, SPLIT_READY_MOST) && !narrow;
+    if (s->split.all)
+        return c->batches;
+    return behind && most > SPLIT_BATCHES_BEHIND ? SPLIT_BATCHES_BEHIND : most;
 }
 
 uint32_t split_next_pictures(const struct schedule *s, const struct split_capacity *c,
@@ -94,21 +41,6 @@ uint32_t split_next_pictures(const struct schedule *s, const struct split_capaci
     uint32_t most = split_batch_pictures(c, mb_count);
     bool all = s->split.all || s->split.gpu_rate.bytes > 0 || most < SPLIT_FIRST_BATCH;
     return all ? most : SPLIT_FIRST_BATCH;
-}
-
-uint32_t split_blocks(const struct h264_picture *pic)
-{
-    uint64_t a_mb = pic->sps->chroma_format_idc ? SPLIT_MB_BLOCKS : SPLIT_MB_BLOCKS_GREY;
-    uint64_t most = pic->mb_count * a_mb;
-    uint64_t blocks = (uint64_t)pic->bytes_size * SPLIT_BLOCKS_PER_5_BYTES / 5 +
-                      (uint64_t)pic->slice_count * SPLIT_SLICE_BLOCKS;
-    return (uint32_t)(blocks < most ? blocks : most);
-}
-
-uint64_t split_resident_limit(const struct schedule_setting *set)
-{
-    uint64_t part = set->device_memory / SPLIT_RESIDENT_PART;
-    return set->software && part > SPLIT_SOFTWARE_RESIDENT ? SPLIT_SOFTWARE_RESIDENT : part;
 }
 
 /* ---- memory of the GPU's pictures ---- */
@@ -127,7 +59,7 @@ static uint64_t kept_bytes(const struct picture *p)
     bool device = p->can & CAN_MOTION_GPU && p->pic->mb_count <= s->split.motion_mbs;
     if (device && !p->pic->nal_ref_idc && !p->window->both_views)
         return 0;
-    return (uint64_t)p->pic->mb_count * MB_BYTES;
+    return (uint64_t)p->pic->mb_count * SPLIT_MB_BYTES;
 }
 
 void split_keep_blocks(struct schedule *s, struct picture *p, uint32_t coeff_blocks)
@@ -300,34 +232,65 @@ static int compare_sizes(const void *a, const void *b)
     return (p->entropy.turn > q->entropy.turn) - (p->entropy.turn < q->entropy.turn);
 }
 
-/* What a picture in a batch is worth. */
-static double picture_value(const struct schedule *s, const struct picture *p)
+/* Candidates from..to of one batch: what they take of its room, and what they are worth. */
+struct split_window {
+    uint32_t from, to;
+    uint64_t mbs, blocks, bytes, slices, weight, value;
+};
+
+/* sign: 1 or -1. */
+static void split_window_add(struct split_window *w, const struct picture *p, bool bytes, int sign)
 {
-    bool bytes = s->setting.tuning.choice == CHOICE_BYTES;
-    return (double)(bytes ? p->entropy.bytes : p->entropy.largest_slice);
+    uint64_t one = (uint64_t)(int64_t)sign, padding = SPLIT_SLICE_PADDING * p->pic->slice_count;
+    w->mbs += one * p->pic->mb_count;
+    w->blocks += one * split_blocks(p->pic);
+    w->bytes += one * (p->entropy.bytes + padding);
+    w->slices += one * p->pic->slice_count;
+    w->weight += one * p->entropy.largest_slice;
+    w->value += one * (bytes ? p->entropy.bytes : p->entropy.largest_slice);
 }
 
-/* A batch takes as long as its largest slice. So the candidates with the most value in that time
- * are best. */
-static uint32_t most_valuable(const struct schedule *s, struct split_candidates *c, uint32_t most)
+static bool split_window_fits(const struct split_window *w, const struct split_capacity *room,
+                              uint32_t most)
 {
-    double best = 0, sum = 0;
-    uint32_t from = 0;
+    return w->to - w->from <= most && w->mbs <= room->mbs && w->blocks <= room->coeff_blocks &&
+           w->bytes <= room->bytes && w->slices <= room->slices;
+}
+
+/* The GPU's time for the batch. Slices share the GPU, so each costs its weight; and all the places
+ * of a batch are taken as long as its largest slice is in work. */
+static double split_window_cost(const struct split_window *w, const struct picture *largest,
+                                const struct schedule *s, uint32_t most)
+{
+    double time = (double)largest->entropy.largest_slice + 1;
+    bool shared = s->setting.tuning.choice != CHOICE_ALIKE && most > SPLIT_NARROW;
+    return shared ? (double)w->weight + SPLIT_PLACE_COST * time * most : time;
+}
+
+/* The candidates that spare the coders most for the GPU's time. */
+static struct split_window most_valuable(const struct schedule *s, struct split_candidates *c,
+                                         const struct split_capacity *room, uint32_t most)
+{
+    bool bytes = s->setting.tuning.choice != CHOICE_ALIKE;
+    struct split_window w = {0}, found = {.to = c->count};
+    double best = 0;
     qsort(c->pictures, c->count, sizeof(c->pictures[0]), compare_sizes);
-    for (uint32_t i = 0; i < c->count; i++) {
-        double size = (double)c->pictures[i]->entropy.largest_slice;
-        sum += picture_value(s, c->pictures[i]);
-        if (i >= most)
-            sum -= picture_value(s, c->pictures[i - most]);
-        if (i + 1 >= most && sum / (size + 1) > best) {
-            best = sum / (size + 1);
-            from = i + 1 - most;
+    while (w.to < c->count) {
+        const struct picture *p = c->pictures[w.to++];
+        split_window_add(&w, p, bytes, 1);
+        while (!split_window_fits(&w, room, most))
+            split_window_add(&w, c->pictures[w.from++], bytes, -1);
+        double value = (double)w.value / split_window_cost(&w, p, s, most);
+        bool full = w.from || w.to == c->count || w.to - w.from == most;
+        if (full && value > best) {
+            best = value;
+            found = w;
         }
     }
-    return from;
+    return found;
 }
 
-/* In time, of similar sizes, and as many as there is memory for. A batch takes as long with few of
+/* In time, as many as there is memory for. A batch takes as long with few of
  * them, and then others wait for it. */
 static uint32_t choose_some(struct schedule *s, struct split_capacity room, int64_t now_ns,
                             struct picture **out)
@@ -348,8 +311,8 @@ static uint32_t choose_some(struct schedule *s, struct split_capacity room, int6
     find_first(s, &c, SPLIT_CANDIDATES * most);
     if (c.count < least)
         return 0;
-    for (uint32_t i = c.count > most ? most_valuable(s, &c, most) : 0;
-         i < c.count && n < most && left >= kept_bytes(c.pictures[i]); i++)
+    struct split_window w = most_valuable(s, &c, &room, most);
+    for (uint32_t i = w.from; i < w.to && left >= kept_bytes(c.pictures[i]); i++)
         if (room_takes(&room, c.pictures[i])) {
             left -= kept_bytes(c.pictures[i]);
             out[n++] = c.pictures[i];

@@ -13,6 +13,10 @@
 #include "daemon/worker/schedule/knobs.h"
 #include "daemon/worker/schedule/schedule.h"
 
+/* Records of a macroblock. */
+#define SPLIT_MB_BYTES                                                                             \
+    (sizeof(struct rec_mb) + sizeof(struct rec_motion) + sizeof(struct h264_mb_syntax))
+
 /* Room of one batch, and how many batches there are. pictures 0: the device decodes none. */
 struct split_capacity {
     uint32_t batches, pictures, mbs, coeff_blocks, bytes, slices;

@@ -33,6 +33,7 @@ static const struct tuning_name names[] = {
     NAME(ahead, 256),
     NAME(margin, 1000),
     NAME(margin_most, 1000),
+    NAME(ready, 4096),
     NAME(choice, CHOICE_BYTES),
     NAME(join, JOIN_WAITING),
 };

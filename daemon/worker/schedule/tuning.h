@@ -17,10 +17,11 @@ struct split_tuning {
     uint32_t part, blocks;         /* 1/n of device memory for batches; blocks a macroblock */
     uint32_t ahead;                /* pictures that a coder is ahead of reconstruction */
     uint32_t margin, margin_most;  /* percent of the estimate */
+    uint32_t ready;                /* READY pictures: beyond that fewer batches */
     uint32_t choice;               /* enum split_choice */
     uint32_t join;                 /* enum split_join */
 };
-/* A batch has slices of like weight, or as many bytes as it can in its time. */
+/* A batch has slices of like weight, or as many bytes as it can for the time of the GPU. */
 enum split_choice { CHOICE_ALIKE = 1, CHOICE_BYTES };
 /* The GPU begins after some time of coders, or when more waits than they do in a batch's time. */
 enum split_join { JOIN_SPENT = 1, JOIN_WAITING };

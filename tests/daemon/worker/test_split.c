@@ -202,6 +202,12 @@ static void test_batches(void **state)
     s.split.all = false;
     c.batches = 2;
     assert_int_equal(split_batches(&s, &c), 2);
+    s.window_count = 2;
+    c = (struct split_capacity){.batches = SPLIT_BATCHES_BESIDE, .pictures = SPLIT_PICTURES};
+    s.ready = SPLIT_READY_MOST;
+    assert_int_equal(split_batches(&s, &c), SPLIT_BATCHES_BESIDE);
+    s.ready++; /* reconstruction is behind */
+    assert_int_equal(split_batches(&s, &c), SPLIT_BATCHES_BEHIND);
     c = (struct split_capacity){.batches = SPLIT_BATCHES_BESIDE, .pictures = 40};
     assert_int_equal(split_batches(&s, &c), SPLIT_BATCHES_BESIDE); /* narrow ones */
 }

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * How much of a device entropy decoding takes: batches, and what each of them holds.
+ */
+#include "daemon/worker/schedule/split.h"
+
+/* Other devices may be too slow for one slice, and would be waited for before that is measured. */
+static bool split_allowed(const struct schedule_setting *set, unsigned queues)
+{
+    bool able = set->device_memory >= SPLIT_LEAST_MEMORY && queues;
+    if (set->entropy == ENGINE_ENTROPY_AUTO)
+        return set->discrete && able;
+    if (set->entropy == ENGINE_ENTROPY_BOTH)
+        return set->software || able;
+    return set->entropy == ENGINE_ENTROPY_GPU;
+}
+
+/* Of the device's memory for a batch, for each picture of 1920x1088. */
+static uint64_t picture_bytes(uint32_t blocks)
+{
+    return SPLIT_HD_MBS * (SPLIT_MB_BYTES + blocks * SPLIT_BLOCK_BYTES) + SPLIT_PICTURE_BYTES;
+}
+
+/* Where memory is short, small pictures alone fill a batch: the coders decode more of the others.
+ */
+struct split_capacity split_capacity_of(const struct schedule_setting *set, unsigned queues)
+{
+    const struct split_tuning *t = &set->tuning;
+    struct split_capacity c = {0};
+    uint32_t blocks = tuned(t->blocks, SPLIT_BATCH_BLOCKS);
+    uint64_t room = set->device_memory / tuned(t->part, SPLIT_MEMORY_PART);
+    if (!split_allowed(set, queues))
+        return c;
+    c.batches = set->entropy == ENGINE_ENTROPY_GPU ? SPLIT_BATCHES
+                                                   : tuned(t->batches, SPLIT_BATCHES_BESIDE);
+    c.batches = queues && queues < c.batches ? queues : c.batches;
+    c.batches = set->software ? SPLIT_SOFTWARE_BATCHES : c.batches;
+    c.pictures = set->software ? SPLIT_SOFTWARE_PICTURES : tuned(t->pictures, SPLIT_PICTURES);
+    if (room / picture_bytes(blocks) < (uint64_t)c.batches * c.pictures && !t->blocks)
+        blocks = SPLIT_NARROW_BLOCKS;
+    uint64_t fit = room / picture_bytes(blocks);
+    if (fit < (uint64_t)c.batches * c.pictures)
+        c.pictures = fit < c.batches ? 1 : (uint32_t)(fit / c.batches);
+    c.mbs = c.pictures * SPLIT_HD_MBS;
+    c.coeff_blocks = c.mbs * (c.pictures < SPLIT_LEAST_SHARED ? SPLIT_MB_BLOCKS : blocks);
+    c.bytes = c.pictures * SPLIT_PICTURE_BYTES;
+    c.slices = c.pictures * SPLIT_PICTURE_SLICES;
+    return c;
+}
+
+uint64_t split_batch_bytes(const struct split_capacity *c)
+{
+    return (uint64_t)c->mbs * SPLIT_MB_BYTES + (uint64_t)c->coeff_blocks * SPLIT_BLOCK_BYTES +
+           c->bytes;
+}
+
+uint32_t split_batch_pictures(const struct split_capacity *c, uint32_t mb_count)
+{
+    uint32_t fit = c->mbs / (mb_count ? mb_count : 1);
+    return fit < c->pictures ? fit : c->pictures;
+}
+
+uint32_t split_blocks(const struct h264_picture *pic)
+{
+    uint64_t a_mb = pic->sps->chroma_format_idc ? SPLIT_MB_BLOCKS : SPLIT_MB_BLOCKS_GREY;
+    uint64_t most = pic->mb_count * a_mb;
+    uint64_t blocks = (uint64_t)pic->bytes_size * SPLIT_BLOCKS_PER_5_BYTES / 5 +
+                      (uint64_t)pic->slice_count * SPLIT_SLICE_BLOCKS;
+    return (uint32_t)(blocks < most ? blocks : most);
+}
+
+uint64_t split_resident_limit(const struct schedule_setting *set)
+{
+    uint64_t part = set->device_memory / SPLIT_RESIDENT_PART;
+    return set->software && part > SPLIT_SOFTWARE_RESIDENT ? SPLIT_SOFTWARE_RESIDENT : part;
+}
