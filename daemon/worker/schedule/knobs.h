@@ -43,12 +43,14 @@
 #define SPLIT_BATCHES_BESIDE     4
 /* the same, one stream | simulated: more than three for large pictures */
 #define SPLIT_BATCHES_ALONE      4
-#define SPLIT_BATCHES_BEHIND     2              /* the same while reconstruction is behind | simulated */
+/* the same while reconstruction is behind | simulated */
+#define SPLIT_BATCHES_BEHIND     2
 /* READY pictures: it is behind | simulated: 300 to 450 are alike */
 #define SPLIT_READY_MOST         450
 /* pictures: batches of so few leave the GPU places | simulated */
 #define SPLIT_NARROW             96
-#define SPLIT_PLACE_COST         0.5            /* of the largest slice, for each place | simulated */
+/* of the largest slice, for each place | simulated */
+#define SPLIT_PLACE_COST         0.5
 #define SPLIT_PICTURES           192            /* pictures of a batch at most | measured */
 #define SPLIT_MEMORY_PART        6              /* 1/n of device memory for batches | simulated */
 /* 1/n of device memory for coefficients | by design */
