@@ -4,21 +4,16 @@
  * graph, v4l-subdevN is a sub-device. Each has a line number=MINOR, its device number for fstat and
  * stat.
  *
- * Lines of mediaN:
- *   entity=ID FUNCTION NODE MINOR PADS NAME
- *       FUNCTION  sensor or other
- *       NODE      video, subdev or none
- *       PADS      a letter each: < a sink, > a source
- *   link=ID PAD ID PAD FLAGS
- *       FLAGS     1 enabled, 2 immutable
- *   busy=1        it refuses to change links
- *   lie=WHAT      counts, pads or links: it describes an impossible graph
+ * A line "entity=ID FUNCTION NODE MINOR PADS NAME" of mediaN is an entity. FUNCTION is sensor or
+ * other. NODE is video, subdev or none. PADS has a letter for each pad: < is a sink, > a source.
+ * A line "link=ID PAD ID PAD FLAGS" is a link. Flag 1 is enabled, flag 2 immutable.
+ * With "busy=1" it refuses to change links. With "lie=" and counts, pads or links it describes an
+ * impossible graph.
  *
- * Lines of v4l-subdevN:
- *   codes=0x300f,...   the codes of its source pad
- *   size=WIDTHxHEIGHT  the only size of that pad; without this line it takes any
- *   takes=0x300f       its sink makes this code of any other
- *   sensor=1           it has exposure in lines, gain, pixel_rate, hblank and vblank
+ * A line "codes=0x300f,..." of v4l-subdevN has the codes of its source pad. "size=WIDTHxHEIGHT" is
+ * the only size of that pad; without this line it takes any. With "takes=0x300f" its sink makes
+ * this code of any other. With "sensor=1" it has exposure in lines, gain, pixel_rate, hblank and
+ * vblank.
  *
  * The log has links, pads and a sensor's controls: "link 1", "code 12303", "width 320", "exposure
  * 500", "gain 128", "vblank 40". The device's frames have the sensor's exposure and gain. The gain

@@ -196,12 +196,18 @@ static struct slab *slab_create(struct memory *m, unsigned class, size_t rounded
     return slab;
 }
 
-/* With the lock. */
-static void slab_add(struct memory *m, struct slab *slab)
+/* One more slab of a class. */
+static bool slab_add(struct memory *m, unsigned class, size_t rounded, size_t bytes, uint32_t most)
 {
+    struct slab *slab = slab_create(m, class, rounded, bytes, most);
+    if (!slab)
+        return false;
+    uv_mutex_lock(&m->lock);
     slab_link(m, slab);
     m->slab_blocks[slab->class] += slab->count;
     m->cached += (uint64_t)slab->count * (slab->block - SLAB_HEAD);
+    uv_mutex_unlock(&m->lock);
+    return true;
 }
 
 uint32_t memory_missing(struct memory *m, size_t size, uint32_t count)
@@ -224,15 +230,8 @@ bool memory_provide(struct memory *m, size_t size, uint32_t count)
     uv_mutex_lock(&m->lock);
     bool full = m->cached >= m->limit;
     uv_mutex_unlock(&m->lock);
-    struct slab *slab = missing && !full ? slab_create(m, class, rounded, LARGE_SLAB,
-                                                       missing > SLAB_COUNT ? missing : SLAB_COUNT)
-                                         : NULL;
-    if (!slab)
-        return false;
-    uv_mutex_lock(&m->lock);
-    slab_add(m, slab);
-    uv_mutex_unlock(&m->lock);
-    return true;
+    return missing && !full &&
+           slab_add(m, class, rounded, LARGE_SLAB, missing > SLAB_COUNT ? missing : SLAB_COUNT);
 }
 
 /* NULL: no slab has a free block. */
@@ -259,13 +258,7 @@ static bool slab_grow(struct memory *m, unsigned class, size_t rounded)
     uint32_t most = SLAB_FIRST << m->slab_steps[class];
     m->slab_steps[class] += most < SLAB_COUNT;
     uv_mutex_unlock(&m->lock);
-    struct slab *slab = slab_create(m, class, rounded, m->slab_bytes, most);
-    if (!slab)
-        return false;
-    uv_mutex_lock(&m->lock);
-    slab_add(m, slab);
-    uv_mutex_unlock(&m->lock);
-    return true;
+    return slab_add(m, class, rounded, m->slab_bytes, most);
 }
 
 /* Coders that find no block at the same time wait for one slab. A driver pins memory one piece at a

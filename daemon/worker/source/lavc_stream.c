@@ -3,9 +3,9 @@
  * A stream that libavcodec decodes: see lavc_stream.h.
  *
  * Frames of step 1 and of libavcodec meet by the tag of their access unit. The happy path is admit,
- * send, output, deliver. The failure modes are: a frame that libavcodec does not give (after
- * LAVC_LATE further pictures the one before stands for it, as a damaged one), no memory, and a
- * reader that goes while the pool is full.
+ * send, output, deliver. Three things may fail. libavcodec may not give a frame: after LAVC_LATE
+ * further pictures the frame before stands for it, and is marked as damaged. Memory may run out. A
+ * reader may go while the pool is full.
  */
 #include "daemon/worker/source/lavc_stream.h"
 
