@@ -54,6 +54,8 @@ struct frames_copy {
     uint32_t layers;
 };
 
+/* Layer by layer: in one copy of many layers NVIDIA's driver 580.159 gives some layers what the one
+ * before them holds (checkgpu --only growth shows it). */
 static void record_frames(struct gpu *g, VkCommandBuffer commands, void *ctx)
 {
     const struct frames_copy *c = ctx;
@@ -64,11 +66,14 @@ static void record_frames(struct gpu *g, VkCommandBuffer commands, void *ctx)
         const struct gpu_image *from = &c->from[i], *to = &c->to[i];
         uint32_t layers = c->layers < from->layers ? c->layers : from->layers;
         layers = layers < to->layers ? layers : to->layers;
-        VkImageSubresourceLayers all = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, layers};
-        VkImageCopy region = {
-            .srcSubresource = all, .dstSubresource = all, .extent = {from->width, from->height, 1}};
-        g->vk.vkCmdCopyImage(commands, from->image, VK_IMAGE_LAYOUT_GENERAL, to->image,
-                             VK_IMAGE_LAYOUT_GENERAL, 1, &region);
+        for (uint32_t k = 0; k < layers; k++) {
+            VkImageSubresourceLayers layer = {VK_IMAGE_ASPECT_COLOR_BIT, 0, k, 1};
+            VkImageCopy region = {.srcSubresource = layer,
+                                  .dstSubresource = layer,
+                                  .extent = {from->width, from->height, 1}};
+            g->vk.vkCmdCopyImage(commands, from->image, VK_IMAGE_LAYOUT_GENERAL, to->image,
+                                 VK_IMAGE_LAYOUT_GENERAL, 1, &region);
+        }
     }
     gpu_sync(g, commands, &state, BARRIER_COMPUTE, NEW_FRAMES, NEW_FRAMES);
 }

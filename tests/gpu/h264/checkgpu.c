@@ -31,7 +31,7 @@ static const struct {
     {"deblock", check_group_deblock},     {"random", check_group_random},
     {"sizes", check_group_sizes},         {"formats", check_group_formats},
     {"fields", check_group_fields},       {"mbaff", check_group_mbaff},
-    {"switching", check_group_switching},
+    {"switching", check_group_switching}, {"growth", check_group_growth},
 };
 #define ENTROPY_FILES 256
 #define GROUP_COUNT   (sizeof(groups) / sizeof(groups[0]))
