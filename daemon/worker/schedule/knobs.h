@@ -139,7 +139,7 @@
 #define SLOTS_SHORT_FRAMES       512
 /* slots for it, beyond base | by design: four batches */
 #define SLOTS_SHORT              128
-/* of a new store on software devices, beyond base | by design: it grows while it is used */
+/* of a new store on software devices, beyond base | by design */
 #define SLOTS_FIRST_SOFTWARE     2
 /* slots for a picture of a batch | by design: batches are narrow where slots are few */
 #define SLOTS_OF_WIDTH           4

@@ -88,8 +88,7 @@ static uint64_t slots_extra(const struct window *w, const struct slots_wish *wis
     return frames < extra ? frames : extra;
 }
 
-/* Memory takes time to make: 0.2 s for all slots. Stores of software devices grow. On hardware they
- * do not: a picture was wrong once in a store that had grown there, and why is not known yet. */
+/* Memory takes time to make: 0.2 s for all slots. A store grows while it is used. */
 uint32_t slots_first(const struct window *w, const struct slots_wish *wish, uint32_t most)
 {
     bool software = w->schedule->setting.software;
@@ -304,11 +303,10 @@ enum slots_found slots_find(struct window *w, const struct slots_wish *wish, int
 {
     struct schedule *s = w->schedule;
     uint32_t least = wish->want < SLOTS_EXTRA_LEAST ? wish->want : SLOTS_EXTRA_LEAST;
-    uint32_t whole = slots_first(w, wish, slots_for(s, wish)) - wish->base;
     bool later = false;
     for (struct slots *st = s->stores; st; st = st->next) {
         if (!slots_key_equal(&st->key, &wish->key) ||
-            even_extra(s, st, st->most, wish->base) < (st->small ? whole : least))
+            even_extra(s, st, st->most, wish->base) < least)
             continue;
         if (st->free_count >= slots_owed(s, st) + wish->base) {
             *out = st;

@@ -24,8 +24,6 @@ struct slots {
     struct slots_key key;
     uint32_t count; /* all of them */
     uint32_t most;  /* there may be so many, if they are wanted */
-    /* made for a short or live stream: others join if it has all that they would begin with */
-    bool small;
     bool wanted;    /* pictures waited that could have gone with more of them */
     bool held_back; /* no batch begins: the store is about to grow */
     uint32_t width; /* pictures of a batch */

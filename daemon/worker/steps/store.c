@@ -274,8 +274,7 @@ int store_attach(struct session *s, const struct h264_sps *sps)
         if (err)
             return err;
         slots = &st->slots;
-        slots->small = !e->software && slots->count < most;
-        slots->most = st->growth.planned = e->software ? most : slots->count;
+        slots->most = st->growth.planned = most;
         slots_add(&e->schedule, slots);
     }
     START_TRACE_FIRST("first frame store is made");

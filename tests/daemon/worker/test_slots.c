@@ -312,25 +312,6 @@ static void test_first_slots(void **state)
     world_free(w);
 }
 
-/* A store that was made for a short file takes such a stream again, and no long one. */
-static void test_small_store(void **state)
-{
-    struct world *w = world(30);
-    struct slots *found = NULL;
-    struct slots_wish wish = slots_wish_of(&w->windows[0], &w->sps);
-    w->s.setting.software = false;
-    w->s.setting.device_memory = 64ull << 30;
-    w->s.setting.image_layers = 2048;
-    assert_int_equal(slots_find(&w->windows[0], &wish, 1, &found), SLOTS_FOUND);
-    w->slots.small = true;
-    assert_int_equal(slots_find(&w->windows[0], &wish, 1, &found), SLOTS_NONE);
-    w->windows[0].frames = 20;
-    assert_int_equal(slots_find(&w->windows[0], &wish, 1, &found), SLOTS_FOUND);
-    w->windows[0].frames = 21;
-    assert_int_equal(slots_find(&w->windows[0], &wish, 1, &found), SLOTS_NONE);
-    world_free(w);
-}
-
 /* Nobody starves as long as there may be more slots. */
 static void test_growth_feeds(void **state)
 {
@@ -350,13 +331,13 @@ static void test_growth_feeds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_small_store),     cmocka_unit_test(test_base),
-        cmocka_unit_test(test_quotas),          cmocka_unit_test(test_claim),
-        cmocka_unit_test(test_starves),         cmocka_unit_test(test_in_flight),
-        cmocka_unit_test(test_take_and_give),   cmocka_unit_test(test_find),
-        cmocka_unit_test(test_serve),           cmocka_unit_test(test_idle_stores),
-        cmocka_unit_test(test_size_of_a_store), cmocka_unit_test(test_growth),
-        cmocka_unit_test(test_growth_feeds),    cmocka_unit_test(test_first_slots),
+        cmocka_unit_test(test_base),        cmocka_unit_test(test_quotas),
+        cmocka_unit_test(test_claim),       cmocka_unit_test(test_starves),
+        cmocka_unit_test(test_in_flight),   cmocka_unit_test(test_take_and_give),
+        cmocka_unit_test(test_find),        cmocka_unit_test(test_serve),
+        cmocka_unit_test(test_idle_stores), cmocka_unit_test(test_size_of_a_store),
+        cmocka_unit_test(test_growth),      cmocka_unit_test(test_growth_feeds),
+        cmocka_unit_test(test_first_slots),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
