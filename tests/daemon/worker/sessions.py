@@ -135,13 +135,12 @@ def bad_inputs(clip, folder):
     write("text.txt", b"hello world\n" * 500)
     write("moov.mp4", whole[:3000])
     write("cut.mp4", fast[: len(fast) * 2 // 3])
-    cases += [("empty.mp4", 4, "empty"), ("text.txt", 4, "not a video"), ("moov.mp4", 4, "moov"),
-              ("cut.mp4", 4, "truncated")]
+    cases += [("empty.mp4", 4, "empty"), ("text.txt", 4, "not a video"), ("moov.mp4", 4, "moov")]
     for name, code, text in cases:
         got, line = error_of(os.path.join(folder, name))
         expect(f"bad input {name}", (got, bool(line) and text in line[0]), (code, True))
-    expect("frames before the cut",
-           int(run(os.path.join(folder, "cut.mp4")).stdout.split()[1]) > 50, True)
+    cut = run(os.path.join(folder, "cut.mp4")) # client.containers has the warning and on_error
+    expect("a cut file", (cut.returncode, int(cut.stdout.split()[1]) > 50), (0, True))
     expect("pixel format", error_of("--pix-fmt", "rgb24", clip)[0], 2)
     ffmpeg("-i", clip, "-t", 1, "-c:v", "libx264", "-flags", "+ildct+ilme",
            os.path.join(folder, "mbaff.264"))
