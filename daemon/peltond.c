@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * peltond: the broker, or with --worker-fd the worker that a broker has started. Only the worker
- * loads a driver or a demuxer.
+ * peltond: the broker, or with --worker-fd the worker that a broker has started. The worker alone
+ * loads drivers and demuxers, and is a program of its own, peltond-worker: the same parts with the
+ * worker's. A static build is one program.
  */
 #include "daemon/broker/broker_main.h"
 #include "daemon/log.h"
@@ -53,7 +54,7 @@ static bool settings_told(const struct settings *s)
     return true;
 }
 
-static int run(const struct settings *s)
+static int run(const struct settings *s, char **argv)
 {
     if (settings_told(s))
         return 0;
@@ -67,7 +68,7 @@ static int run(const struct settings *s)
         puts("the configuration is good");
     if (s->process.check || s->process.print)
         return 0;
-    return s->process.worker_fd >= 0 ? worker_process(s) : broker_run(s);
+    return s->process.worker_fd >= 0 ? worker_process(s, argv) : broker_run(s);
 }
 
 int main(int argc, char **argv)
@@ -80,7 +81,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "peltond: %s\nhint: %s\n", fault.cause, fault.hint);
         return EXIT_USAGE;
     }
-    int rc = run(&settings);
+    int rc = run(&settings, argv);
     settings_free(&settings);
     start_trace("end");
     return rc;

@@ -17,7 +17,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-int worker_process(const struct settings *settings)
+int worker_process(const struct settings *settings, char **argv)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (settings->process.parent <= 0 || getppid() != (pid_t)settings->process.parent) {

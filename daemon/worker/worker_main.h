@@ -7,6 +7,8 @@
 
 #include "daemon/settings.h"
 
-int worker_process(const struct settings *settings); /* an exit code */
+/* An exit code. argv: that of main. In programs without the worker it becomes the one that has it
+ * (worker_program.c). */
+int worker_process(const struct settings *settings, char **argv);
 
 #endif

@@ -51,8 +51,9 @@ class Programs:
         self.dir = tempfile.TemporaryDirectory()
         self.path = self.dir.name
         os.chmod(self.path, 0o755)
-        for name in ("pelton", "peltond"):
-            shutil.copy(args.bin + "/" + name, self.path)
+        for name in ("pelton", "peltond", "peltond-worker"):
+            if os.path.exists(args.bin + "/" + name): # static builds have no program for the worker
+                shutil.copy(args.bin + "/" + name, self.path)
         self.configure(config)
 
     def configure(self, text):

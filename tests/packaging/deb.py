@@ -14,7 +14,8 @@ FILES = {
                "usr/share/bash-completion/completions/pelton",
                "usr/share/zsh/vendor-completions/_pelton",
                "usr/share/fish/vendor_completions.d/pelton.fish"),
-    "peltond": ("usr/bin/peltond", "etc/pelton/pelton.yaml", "usr/share/pelton/demo.mp4",
+    "peltond": ("usr/bin/peltond", "usr/libexec/pelton/peltond-worker", "etc/pelton/pelton.yaml",
+                "usr/share/pelton/demo.mp4",
                 "usr/lib/systemd/system/peltond.service", "usr/lib/systemd/system/peltond.socket",
                 "usr/lib/sysusers.d/pelton.conf", "usr/lib/tmpfiles.d/pelton.conf",
                 "usr/share/doc/peltond/examples/no-network.conf",
@@ -91,10 +92,10 @@ def files(debs, root):
 
 
 def hardening(root):
-    found = [str(f) for place in ("usr/bin/pelton*", "usr/lib/*/libpelton.so.0")
-             for f in pathlib.Path(root).glob(place)]
+    places = ("usr/bin/pelton*", "usr/libexec/pelton/*", "usr/lib/*/libpelton.so.0")
+    found = [str(f) for place in places for f in pathlib.Path(root).glob(place)]
     out = run(str(ROOT / "scripts/check-hardening"), *found)
-    check(out.returncode == 0 and len(found) == 3, f"check-hardening: {out.stdout}{out.stderr}")
+    check(out.returncode == 0 and len(found) == 4, f"check-hardening: {out.stdout}{out.stderr}")
 
 
 def settings(root, folder):

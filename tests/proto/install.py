@@ -40,10 +40,10 @@ def main():
         lines = run([d + "/subscribe", clip], env=env).splitlines()
         assert len(lines) == 9 and all("96x64 yuv420p luma" in l for l in lines), lines
         here = {str(f.relative_to(prefix)) for f in pathlib.Path(prefix).rglob("*")}
-        for wanted in ("bin/pelton", "bin/peltond", "include/pelton.h", "share/man/man1/pelton.1",
-                       "share/pelton/demo.mp4", "lib/systemd/system/peltond.socket",
-                       "lib/sysusers.d/pelton.conf", "lib/tmpfiles.d/pelton.conf",
-                       "share/bash-completion/completions/pelton",
+        for wanted in ("bin/pelton", "bin/peltond", "libexec/pelton/peltond-worker",
+                       "include/pelton.h", "share/man/man1/pelton.1", "share/pelton/demo.mp4",
+                       "lib/systemd/system/peltond.socket", "lib/sysusers.d/pelton.conf",
+                       "lib/tmpfiles.d/pelton.conf", "share/bash-completion/completions/pelton",
                        "share/zsh/vendor-completions/_pelton"):
             assert wanted in here, wanted
         unit = open(prefix + "/lib/systemd/system/peltond.service").read()
