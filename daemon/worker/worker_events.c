@@ -125,8 +125,8 @@ static void on_frame_ready(void *ctx, const struct feed_frame *f)
         wire_camera_from(f->camera, &camera);
         m.camera = &camera;
     }
+    START_TRACE_FIRST("first frame is told"); /* its reader may write its own line at once */
     stream_send(ctx, WIRE_FRAME_READY, &m.base);
-    START_TRACE_FIRST("first frame is told");
     free(side);
 }
 
