@@ -19,6 +19,7 @@ struct submission {
     struct submission *next;
     struct batch batch;
     uint64_t ticket;                /* of recon_submit */
+    bool refused;                   /* by the device: nothing of it was done */
     struct recon_picture *pictures; /* [batch.width] */
     struct rec_view *views;         /* [batch.width] */
     uint32_t delivery_count;

@@ -2,8 +2,9 @@
  *
  * Batches on the device: collected by the schedule, prepared and submitted here, and completed.
  *
- * The failure mode is a device that refuses a batch. Then every session fails, and the batch counts
- * as finished, so that all of it can be taken down.
+ * The failure modes are a device that refuses a batch, and one that is lost with batches in flight.
+ * Then every session fails. Such a batch counts as finished, so that all of it can be taken down;
+ * its frames are never given out.
  */
 #include "daemon/worker/steps/reconstruct.h"
 
@@ -19,8 +20,16 @@ static int64_t gpu_ns(const struct recon_times *before, const struct recon_times
     return (int64_t)(seconds * 1e9);
 }
 
+/* Of a batch that was not done. With the lock. */
+static void delivery_forget(struct delivery *d)
+{
+    d->output.drop = true;
+    pool_put(d->pool, d->frame.slot);
+}
+
 /* What only reconstruction needed goes first, without the lock; then the stages change. */
-static void submission_complete(struct engine *e, struct store *st, struct submission *sub)
+static void submission_complete(struct engine *e, struct store *st, struct submission *sub,
+                                bool done)
 {
     const struct batch *b = &sub->batch;
     engine_unlock(e);
@@ -41,6 +50,8 @@ static void submission_complete(struct engine *e, struct store *st, struct submi
         d->output.state = OUTPUT_COMPLETE;
         d->frame.decoded_ns = now;
         d->frame.trace[PELTON_TRACE_GPU] = gpu;
+        if (!done)
+            delivery_forget(d);
     }
     sub->next = st->spare;
     st->spare = sub;
@@ -49,15 +60,15 @@ static void submission_complete(struct engine *e, struct store *st, struct submi
 bool store_complete(struct engine *e, struct store *st)
 {
     bool any = false;
-    uint64_t done = e->gpu_lost ? UINT64_MAX : st->first ? recon_done(st->recon) : 0;
-    while (st->first && st->first->ticket <= done) {
+    uint64_t done = st->first ? recon_done(st->recon) : 0;
+    while (st->first && (e->gpu_lost || st->first->ticket <= done)) {
         struct submission *sub = st->first;
         st->first = sub->next;
         if (!st->first)
             st->last = NULL;
         st->slots.in_flight--;
         st->slots.idle_since = e->schedule.serial;
-        submission_complete(e, st, sub);
+        submission_complete(e, st, sub, !sub->refused && sub->ticket <= done);
         any = true;
     }
     return any;
@@ -174,6 +185,7 @@ bool store_submit(struct engine *e, struct store *st)
     if (submission_is_awaited(e, sub))
         engine_expect(e);
     submission_charge(sub, thread_cpu_seconds() - cpu);
+    sub->refused = err != 0;
     if (err)
         sub->ticket = 0; /* counts as finished */
     store_append(st, sub);
