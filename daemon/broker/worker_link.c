@@ -234,6 +234,7 @@ void worker_kill(struct worker_process *w, const char *why)
 {
     if (w->spawned && !w->exited) {
         log_line(LOG_LEVEL_ERROR, "worker %d is killed: %s", w->process.pid, why);
+        w->killed = true;
         uv_process_kill(&w->process, SIGKILL);
     }
 }

@@ -87,6 +87,8 @@ static bool on_stream(struct worker_process *w, struct broker_stream *s, struct 
 
 void worker_message(struct worker_process *w, struct frame *f)
 {
+    if (w->killed)
+        return; /* after a message that was lost, frames would be missing */
     ProtobufCMessage *body = wire_unpack(f);
     bool right = body != NULL;
     if (!right || f->h.type == WIRE_PONG) {

@@ -33,6 +33,7 @@ struct worker_process {
     uint32_t question;        /* of devices.c, not answered yet; 0: none */
     bool opened;              /* it has opened its device, as devices.c had asked */
     bool ready;               /* it has a device */
+    bool killed;              /* by us: its last words do not count */
     bool lost;                /* it has lost its device, which is counted */
     struct pelton_stats held; /* worker_gpu and worker_host alone */
 };

@@ -13,6 +13,8 @@
  * sees to the end.
  */
 #include "daemon/worker/worker_internal.h"
+
+#include "daemon/log.h"
 #include "proto/start_trace.h"
 
 #include <stdlib.h>
@@ -105,6 +107,10 @@ static void on_frame(struct channel *ch, struct frame *f)
 {
     struct worker_proto *w = ch->ctx;
     ProtobufCMessage *body = wire_unpack(f);
+    if (!body && wire_type_body(f->h.type)) {
+        log_line(LOG_LEVEL_ERROR, "no memory for a message"); /* the broker starts another worker */
+        worker_end(w);
+    }
     if (body && !w->ending)
         worker_dispatch(w, f, body);
     wire_free(body);

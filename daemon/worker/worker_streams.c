@@ -110,10 +110,12 @@ static int stream_start(struct worker_stream *ws, const Pelton__Open *m, int fd,
 
 void worker_open_stream(struct worker_proto *w, struct frame *f, const Pelton__Open *m)
 {
-    struct worker_stream *ws = calloc(1, sizeof(*ws));
+    struct worker_stream *ws = calloc(1, sizeof(*ws)),
+                         refused = {.worker = w, .wid = f->h.object_id};
+    struct pelton_failure failure = {.code = PELTON_ERR_NOMEM, .cause = "out of memory"};
     if (!ws) {
-        log_line(LOG_LEVEL_ERROR, "out of memory");
-        abort(); /* the broker starts another one */
+        worker_send_end(&refused, &failure, NULL);
+        return;
     }
     START_TRACE_FIRST("first stream is asked for");
     ws->worker = w;
@@ -121,7 +123,7 @@ void worker_open_stream(struct worker_proto *w, struct frame *f, const Pelton__O
     ws->probe = f->h.type == WIRE_PROBE;
     ws->next = w->streams;
     w->streams = ws;
-    struct pelton_failure failure = {0};
+    failure = (struct pelton_failure){0};
     int rc = stream_start(ws, m, frame_take_fd(f, 0), &failure);
     if (rc < 0) {
         if (!failure.code) {

@@ -23,6 +23,13 @@ void session_abort(struct session *s, int code, const char *cause, const char *h
     session_give_up(s);
 }
 
+void session_post_frame(struct session *s, struct pool *pool, struct feed_frame *frame)
+{
+    bool posted = subscription_post_frame(&s->sub, pool, frame, NULL);
+    if (!posted && !s->sub.closing && !s->sub.ended)
+        session_abort(s, PELTON_ERR_NOMEM, "out of memory", "decode fewer streams at once");
+}
+
 void engine_device_failed(struct engine *e, int error)
 {
     bool lost = error == GPU_ERR_LOST;

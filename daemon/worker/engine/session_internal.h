@@ -60,6 +60,9 @@ static inline struct session *session_of(const struct window *w)
 void session_fail(struct session *s, int code, const char *cause, const char *hint);
 /* With the lock: the same, and nobody wants its pictures any more. */
 void session_abort(struct session *s, int code, const char *cause, const char *hint);
+/* Hands a frame to the reader. Without memory for that the session ends, as no frame is left out.
+ */
+void session_post_frame(struct session *s, struct pool *pool, struct feed_frame *frame);
 void session_give_up(struct session *s); /* with the lock: nobody wants its pictures any more */
 void session_account_memory(struct session *s); /* with the lock: notes the most */
 /* With the lock: sum over stores. */

@@ -359,7 +359,7 @@ static void delivery_post(struct session *s, struct pool *pool, struct delivery 
     s->stats.frames++;
     s->stats.corrupt += (d->frame.flags & PELTON_FRAME_CORRUPT) != 0;
     s->stats.bytes_delivered += pool->format.slot_size;
-    subscription_post_frame(&s->sub, pool, &d->frame, NULL);
+    session_post_frame(s, pool, &d->frame);
     session_account_memory(s);
 }
 

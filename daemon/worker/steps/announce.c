@@ -43,7 +43,7 @@ static void delivery_announce(struct session *s, struct delivery *to)
     if (pool->memory)
         s->stats.bytes_delivered += pool->format.slot_size;
     if (shown)
-        subscription_post_frame(&s->sub, pool, &to->frame, NULL);
+        session_post_frame(s, pool, &to->frame);
     else if (pool->memory)
         pool_put(pool, to->frame.slot);
 }
