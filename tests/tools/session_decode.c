@@ -418,18 +418,24 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: session_decode [options] FILE\n");
         return 2;
     }
-    uv_loop_init(&loop);
+    struct run *runs = calloc(opt.sessions, sizeof(*runs));
+    if (!runs || uv_loop_init(&loop)) {
+        fprintf(stderr, "no memory or descriptors to start\n");
+        free(runs);
+        return -PELTON_ERR_NOMEM;
+    }
     int err = gpu_open(&opt.gpu, &params.gpu);
     if (err) {
         fprintf(stderr, "gpu_open: %d\n", err);
+        free(runs);
         return err == GPU_ERR_NOMEM ? -PELTON_ERR_NOMEM : -PELTON_ERR_NO_DEVICE;
     }
     err = engine_create(&loop, &params, &e);
     if (err) {
         fprintf(stderr, "engine_create: %d\n", err);
+        free(runs);
         return -err;
     }
-    struct run *runs = calloc(opt.sessions, sizeof(*runs));
     for (unsigned i = 0; i < opt.sessions; i++) {
         runs[i].closes = opt.close_after && (i == 0 || !opt.close_first);
         start(&runs[i], e, argv[optind]);
