@@ -11,7 +11,7 @@
 
 #include "daemon/broker/client_link.h"
 #include "daemon/broker/client_rights.h"
-#include "daemon/broker/descriptors.h"
+#include "daemon/broker/descriptor_reserve.h"
 #include "daemon/broker/devices.h"
 #include "daemon/broker/requests.h"
 #include "daemon/log.h"

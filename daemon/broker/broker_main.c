@@ -15,7 +15,7 @@
 #include "daemon/broker/broker_client.h"
 #include "daemon/broker/broker_step.h"
 #include "daemon/broker/client_link.h"
-#include "daemon/broker/descriptors.h"
+#include "daemon/broker/descriptor_reserve.h"
 #include "daemon/broker/devices.h"
 #include "daemon/broker/listener.h"
 #include "daemon/broker/named.h"

@@ -14,7 +14,7 @@
 
 #include "camera/camera_params.h"
 #include "daemon/broker/client_rights.h"
-#include "daemon/broker/descriptors.h"
+#include "daemon/broker/descriptor_reserve.h"
 #include "daemon/broker/named.h"
 #include "daemon/source_scheme.h"
 

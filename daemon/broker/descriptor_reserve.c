@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The descriptors of the broker: see descriptors.h. A new descriptor has the lowest free number, so
- * its number tells how many there are.
+ * The descriptors of the broker: see descriptor_reserve.h. A new descriptor has the lowest free
+ * number, so its number tells how many there are.
  */
-#include "daemon/broker/descriptors.h"
+#include "daemon/broker/descriptor_reserve.h"
 
 #include <fcntl.h>
 #include <sys/resource.h>

@@ -3,8 +3,8 @@
  * The descriptors of the broker. A part of them is kept for what has begun: pools that workers
  * send, files that are read a second time, workers that start again.
  */
-#ifndef PELTON_DESCRIPTORS_H
-#define PELTON_DESCRIPTORS_H
+#ifndef PELTON_DESCRIPTOR_RESERVE_H
+#define PELTON_DESCRIPTOR_RESERVE_H
 
 #include <stdbool.h>
 
