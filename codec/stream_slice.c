@@ -29,13 +29,15 @@ static bool picture_differs(const struct h264_slice_header *a, const struct h264
            a->delta_poc[1] != b->delta_poc[1];
 }
 
-static bool slice_identical(const struct h264_stream *s, const struct h264_slice *first,
+static bool slice_identical(const struct h264_stream *s, const struct h264_slice *before,
                             const uint8_t *nal, size_t size)
 {
-    return first->nal_size == size && !memcmp(s->bytes, nal, size);
+    return before->nal_size == size && !memcmp(s->bytes + before->nal_at[0], nal, size);
 }
 
-enum place { SAME_PICTURE, NEW_PICTURE, DUPLICATE };
+/* COPY: a slice that was sent twice, which is no fault of the data. DUPLICATE: other data at the
+ * place of a slice. */
+enum place { SAME_PICTURE, NEW_PICTURE, COPY, DUPLICATE };
 
 /* Where a slice goes; slices of a picture may come in any order. Encoders that give every IDR
  * picture the same idr_pic_id are common: a second slice at macroblock 0 opens a new picture,
@@ -53,9 +55,9 @@ static enum place slice_place(const struct h264_stream *s, const struct h264_sps
     if (h->redundant_pic_cnt || !(s->starts[h->first_mb] >> h->colour_plane_id & 1))
         return SAME_PICTURE;
     if (h->first_mb == 0 && cur->slices[0].hdr.first_mb == 0)
-        return !s->cur_boundary && slice_identical(s, &cur->slices[0], nal, size) ? DUPLICATE
+        return !s->cur_boundary && slice_identical(s, &cur->slices[0], nal, size) ? COPY
                                                                                   : NEW_PICTURE;
-    return DUPLICATE;
+    return slice_identical(s, last, nal, size) ? COPY : DUPLICATE;
 }
 
 static int append_bytes(struct h264_stream *s, const uint8_t *nal, size_t size)
@@ -164,6 +166,8 @@ int h264_stream_place_slice(struct h264_stream *s, const struct h264_sps *sps,
     if (error)
         return error;
     switch (slice_place(s, sps, h, nal, size)) {
+    case COPY:
+        return H264_OK;
     case DUPLICATE:
         return h264_fail(diag, H264_ERR_DATA, "first_mb_in_slice", h->first_mb,
                          "the slice was there before");

@@ -149,6 +149,21 @@ def clocks(case):
     case.equal("bursts of frames in Matroska", burst, whole=False)
 
 
+def changes(case):
+    """Another size at each IDR picture: stores of equal size serve again."""
+    parts = []
+    for w in (64, 96, 128, 160, 192):
+        part = "%s/part.264" % case.d
+        case.ffmpeg("-f", "lavfi", "-i", "testsrc2=s=%dx64:r=25" % w, "-frames:v", "1", "-c:v",
+                    "libx264", part)
+        parts.append(pathlib.Path(part).read_bytes())
+    path = "%s/changes.264" % case.d
+    pathlib.Path(path).write_bytes(b"".join(parts) * 20)
+    ours, theirs = md5s(case.ours(path).stdout.decode()), md5s(t.ffmpeg_framemd5(case.args, path))
+    case.check("a size of its own for each IDR picture", ours == theirs and len(ours) == 100,
+               "%d frames, ffmpeg %d" % (len(ours), len(theirs)))
+
+
 def cut(case):
     for name, ext, options in (("MP4", "mp4", ["-movflags", "faststart"]),
                                ("fragmented MP4", "mp4", ["-movflags", "frag_keyframe+empty_moov"]),
@@ -181,7 +196,7 @@ def main():
         return t.SKIPPED
     with tempfile.TemporaryDirectory() as d, t.Daemon(args) as daemon:
         case = Case(args, daemon, d)
-        for group in (matrices, sizes, choice, clocks, cut):
+        for group in (matrices, sizes, choice, clocks, changes, cut):
             if not args.only or args.only in group.__name__:
                 group(case)
     print("%d of %d as ffmpeg has it" % (case.count - case.bad, case.count))
