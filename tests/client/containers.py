@@ -144,7 +144,7 @@ def clocks(case):
         case.ffmpeg("-i", ts, "-c", "copy", "-output_ts_offset", offset, late)
         case.equal("first time stamp " + offset, late)
     burst = case.d + "/burst.mkv"
-    case.ffmpeg(*PICTURE, "-vf", "settb=1/1000,setpts='floor(N/5)*200+mod(N,5)*3'", "-vsync",
+    case.ffmpeg(*PICTURE, "-vf", "settb=1/1000,setpts='floor(N/5)*200+mod(N,5)*3'", "-fps_mode",
                 "passthrough", "-c:v", "libx264", "-bf", "0", burst)
     case.equal("bursts of frames in Matroska", burst, whole=False)
 

@@ -79,12 +79,12 @@ void video_streams_list(const AVFormatContext *format, const AVStream *chosen,
     }
 }
 
-/* ---- side data of streams; FFmpeg 7 moved it ---- */
+/* ---- side data of streams; FFmpeg 6.1 moved it ---- */
 
 static const void *stream_side_data(const AVStream *stream, enum AVPacketSideDataType type,
                                     size_t least)
 {
-#if LIBAVFORMAT_VERSION_MAJOR >= 61
+#if LIBAVFORMAT_VERSION_INT >= AV_VERSION_INT(60, 15, 100)
     const AVCodecParameters *par = stream->codecpar;
     const AVPacketSideData *side =
         av_packet_side_data_get(par->coded_side_data, par->nb_coded_side_data, type);
