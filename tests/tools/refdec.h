@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * State of refdec, shared by refdec.c (decoding, command line) and refdec_output.c (frames).
+ * A decoder on the CPU: steps 1 to 3 of the codec and the slow reference reconstruction.
  */
 #ifndef PELTON_TESTS_REFDEC_H
 #define PELTON_TESTS_REFDEC_H
 
 #include "codec/h264.h"
 #include "reference/recon_ref.h"
-#include "tests/tools/md5.h"
 
 #include <stdio.h>
 
@@ -17,7 +16,8 @@
 struct slot {
     struct ref_frame *frame;
     unsigned users;
-    bool done;
+    bool done, corrupt;   /* corrupt: one of its pictures is damaged */
+    int64_t last_tag;     /* of the picture decoded last */
     unsigned sei_printed; /* lists of messages of the frame */
 };
 
@@ -28,15 +28,22 @@ struct refdec {
     struct ref_frame *unfiltered;
     struct h264_picture *waiting[SLOTS]; /* output order, not decoded yet */
     unsigned waiting_count;
-    uint64_t frames_out;
-    uint8_t view; /* that is written */
-    FILE *out, *compare;
-    struct md5 md5;
-    bool print_md5, print_frames, print_sei, avcc, parse_alone, grey_chroma, mismatch, unsupported,
-        failed;
+    bool parse_alone; /* no samples */
+    bool quiet;       /* damage is not told */
+    bool failed;      /* our own mistake: refused records, no slot, no memory */
+    /* Each picture in decoding order, with its slot: before and after its decode. May be NULL. */
+    void (*before)(struct refdec *d, struct h264_picture *pic);
+    void (*after)(struct refdec *d, struct h264_picture *pic);
+    /* Each frame in output order; pic stands for it. */
+    void (*emit)(struct refdec *d, const struct h264_picture *pic);
 };
 
-/* Writes, hashes and compares, as asked for, the frame that pic stands for; it is decoded. */
-void refdec_emit(struct refdec *d, const struct h264_picture *pic);
+/* d is zero but for flags and functions. False: no memory. */
+bool refdec_open(struct refdec *d, unsigned views);
+/* All that the stream has ready. last: nothing follows. */
+void refdec_drain(struct refdec *d, bool last);
+void refdec_close(struct refdec *d); /* half-built is fine */
+/* The picture whose slot pic shares: that of the first field, and of plane 0. */
+const struct h264_picture *refdec_owner(const struct h264_picture *pic);
 
 #endif

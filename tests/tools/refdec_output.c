@@ -2,7 +2,7 @@
  *
  * refdec's frames: cropped, hashed, written, compared with a file.
  */
-#include "tests/tools/refdec.h"
+#include "tests/tools/refdec_command.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ static const struct h264_picture *picture_at(const struct h264_picture *pic, int
     return pic;
 }
 
-static void report_difference(struct refdec *d, const struct h264_picture *pic, int plane,
+static void report_difference(struct refdec_command *c, const struct h264_picture *pic, int plane,
                               uint32_t x, uint32_t y, int got, int want)
 {
     uint32_t mb;
@@ -49,14 +49,14 @@ static void report_difference(struct refdec *d, const struct h264_picture *pic, 
     printf("frame %" PRIu64 " (picture %" PRIu32 ", poc %" PRId32 ") plane %d at %" PRIu32
            ",%" PRIu32 " macroblock %" PRIu32 " (column %" PRIu32 " row %" PRIu32
            "): %d instead of %d\n",
-           d->frames_out, at->id, at->output_poc, plane, x, y, mb, mb % at->mb_width,
+           c->frames_out, at->id, at->output_poc, plane, x, y, mb, mb % at->mb_width,
            mb / at->mb_width, got, want);
     if (m && !at->non_existing)
         printf("  kind %d flags %d part %d slice %" PRIu32
                " qp %d coded %04x nonzero %04x deblock %d avail %d\n",
                m->kind, m->flags, at->arrays.syntax[mb].part, m->slice, m->qp[0], m->coded[0],
                m->nonzero, m->deblock, m->intra_avail);
-    d->mismatch = true;
+    c->mismatch = true;
 }
 
 /* Samples have the same size in all planes; above 8 bits they are little endian. */
@@ -65,40 +65,40 @@ static unsigned bytes_per_sample(const struct h264_sps *sps)
     return sps->bit_depth[0] > 8 || (sps->chroma_format_idc && sps->bit_depth[1] > 8) ? 2 : 1;
 }
 
-static void emit_row(struct refdec *d, const struct h264_picture *pic, int plane,
-                     const struct crop *c, uint32_t y, uint8_t *row)
+static void emit_row(struct refdec_command *c, const struct h264_picture *pic, int plane,
+                     const struct crop *crop, uint32_t y, uint8_t *row)
 {
-    const struct ref_frame *frame = d->slots[pic->holder.slot].frame;
+    const struct ref_frame *frame = c->d.slots[pic->holder.slot].frame;
     const uint16_t *samples =
-        frame->plane[plane] + (size_t)(c->y + y) * frame->stride[plane] + c->x;
+        frame->plane[plane] + (size_t)(crop->y + y) * frame->stride[plane] + crop->x;
     unsigned bytes = bytes_per_sample(pic->sps);
-    size_t size = (size_t)c->width * bytes;
-    for (uint32_t x = 0; x < c->width; x++) {
+    size_t size = (size_t)crop->width * bytes;
+    for (uint32_t x = 0; x < crop->width; x++) {
         row[x * bytes] = (uint8_t)samples[x];
         if (bytes == 2)
             row[x * bytes + 1] = (uint8_t)(samples[x] >> 8);
     }
-    md5_update(&d->md5, row, size);
-    if (d->out && fwrite(row, 1, size, d->out) != size)
-        d->failed = true;
-    if (d->compare && !d->mismatch) {
+    md5_update(&c->md5, row, size);
+    if (c->out && fwrite(row, 1, size, c->out) != size)
+        c->d.failed = true;
+    if (c->compare && !c->mismatch) {
         uint8_t *want = row + size;
-        if (fread(want, 1, size, d->compare) != size) {
-            printf("frame %" PRIu64 ": the file to compare with has ended\n", d->frames_out);
-            d->mismatch = true;
+        if (fread(want, 1, size, c->compare) != size) {
+            printf("frame %" PRIu64 ": the file to compare with has ended\n", c->frames_out);
+            c->mismatch = true;
             return;
         }
-        for (uint32_t x = 0; x < c->width && !d->mismatch; x++)
+        for (uint32_t x = 0; x < crop->width && !c->mismatch; x++)
             if (memcmp(row + x * bytes, want + x * bytes, bytes) != 0)
-                report_difference(d, pic, plane, c->x + x, c->y + y, row[x * bytes],
+                report_difference(c, pic, plane, crop->x + x, crop->y + y, row[x * bytes],
                                   want[x * bytes]);
     }
 }
 
 /* A field whose other one never came: its rows stand for both. */
-static void fill_missing_field(struct refdec *d, const struct h264_picture *pic)
+static void fill_missing_field(struct refdec_command *c, const struct h264_picture *pic)
 {
-    struct ref_frame *frame = d->slots[pic->holder.slot].frame;
+    struct ref_frame *frame = c->d.slots[pic->holder.slot].frame;
     uint32_t from = pic->structure == REC_BOTTOM, to = !from;
     for (int plane = 0; plane < 3; plane++)
         for (uint32_t y = 0;
@@ -109,41 +109,40 @@ static void fill_missing_field(struct refdec *d, const struct h264_picture *pic)
 }
 
 /* The chroma planes of a 4:0:0 frame that is written as 4:2:0 */
-static void emit_grey(struct refdec *d, const struct h264_sps *sps)
+static void emit_grey(struct refdec_command *c, const struct h264_sps *sps)
 {
     struct crop luma = crop_of(sps, 0);
     unsigned bytes = bytes_per_sample(sps), grey = 1u << (sps->bit_depth[0] - 1);
     uint8_t sample[2] = {(uint8_t)grey, (uint8_t)(grey >> 8)};
     size_t samples = 2 * (size_t)((luma.width + 1) / 2) * ((luma.height + 1) / 2);
     for (size_t i = 0; i < samples; i++) {
-        md5_update(&d->md5, sample, bytes);
-        if (d->out && fwrite(sample, 1, bytes, d->out) != bytes)
-            d->failed = true;
+        md5_update(&c->md5, sample, bytes);
+        if (c->out && fwrite(sample, 1, bytes, c->out) != bytes)
+            c->d.failed = true;
     }
 }
 
-void refdec_emit(struct refdec *d, const struct h264_picture *pic)
+void refdec_emit(struct refdec_command *c, const struct h264_picture *pic)
 {
     uint8_t *row = malloc((size_t)pic->mb_width * 16 * 4);
     if (!row) {
-        d->failed = true;
+        c->d.failed = true;
         return;
     }
     if (pic->structure != REC_FRAME && !pic->paired)
-        fill_missing_field(d, pic);
+        fill_missing_field(c, pic);
     for (int plane = 0; plane < 3; plane++) {
-        struct crop c;
         if (!ref_mb_width(pic->sps->chroma_format_idc, plane))
             continue;
-        c = crop_of(pic->sps, plane);
-        for (uint32_t y = 0; y < c.height; y++)
-            emit_row(d, pic, plane, &c, y, row);
+        struct crop crop = crop_of(pic->sps, plane);
+        for (uint32_t y = 0; y < crop.height; y++)
+            emit_row(c, pic, plane, &crop, y, row);
     }
-    if (d->grey_chroma && pic->sps->chroma_format_idc == 0)
-        emit_grey(d, pic->sps);
-    if (d->print_frames)
-        printf("frame %" PRIu64 " picture %" PRIu32 " poc %" PRId32 "\n", d->frames_out, pic->id,
+    if (c->grey_chroma && pic->sps->chroma_format_idc == 0)
+        emit_grey(c, pic->sps);
+    if (c->print_frames)
+        printf("frame %" PRIu64 " picture %" PRIu32 " poc %" PRId32 "\n", c->frames_out, pic->id,
                pic->output_poc);
-    d->frames_out++;
+    c->frames_out++;
     free(row);
 }
