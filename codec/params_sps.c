@@ -222,6 +222,15 @@ const struct h264_sps *h264_sps_ref(const struct h264_sps *sps)
     return sps;
 }
 
+bool h264_sps_same_samples(const struct h264_sps *a, const struct h264_sps *b)
+{
+    return a->mb_width == b->mb_width && a->mb_height == b->mb_height &&
+           a->frame_mbs_only_flag == b->frame_mbs_only_flag &&
+           a->chroma_format_idc == b->chroma_format_idc && a->bit_depth[0] == b->bit_depth[0] &&
+           a->bit_depth[1] == b->bit_depth[1] &&
+           a->separate_colour_plane_flag == b->separate_colour_plane_flag;
+}
+
 void h264_sps_unref(const struct h264_sps *sps)
 {
     struct h264_sps *own = (struct h264_sps *)(uintptr_t)sps;

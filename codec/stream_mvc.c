@@ -5,10 +5,12 @@
  * picture of the same access unit.
  */
 #include "codec/nal.h"
+#include "codec/parameter_sets.h"
 #include "codec/stream.h"
 
 /* The base picture in the same access unit: the one that is being parsed, or the last that was. All
- * pictures of an access unit are frames, or fields of one parity (7.4.1.2.4). */
+ * pictures of an access unit are frames, or fields of one parity (7.4.1.2.4). One whose samples are
+ * others than the view's, by damage, is none to refer to. */
 static void set_inter_view(struct h264_stream *s, const struct h264_sps *sps,
                            const struct h264_slice_header *h)
 {
@@ -20,7 +22,7 @@ static void set_inter_view(struct h264_stream *s, const struct h264_sps *sps,
     dpb->inter_view = (struct h264_dpb_entry){0};
     dpb->inter_view_lists = 0;
     if (!base || !base->slice_count || !base->slices[0].hdr.inter_view_flag ||
-        base->structure != structure)
+        base->structure != structure || !h264_sps_same_samples(base->sps, sps))
         return;
     dpb->inter_view.pic = base->first_field ? base->first_field : base;
     dpb->inter_view.poc[0] = base->poc[0];

@@ -17,10 +17,7 @@
 /* Whether pictures of both sets can refer to each other. */
 static bool same_sequence(const struct h264_sps *a, const struct h264_sps *b)
 {
-    return a->mb_width == b->mb_width && a->mb_height == b->mb_height &&
-           a->frame_mbs_only_flag == b->frame_mbs_only_flag &&
-           a->chroma_format_idc == b->chroma_format_idc && a->bit_depth[0] == b->bit_depth[0] &&
-           a->bit_depth[1] == b->bit_depth[1] && a->log2_max_frame_num == b->log2_max_frame_num &&
+    return h264_sps_same_samples(a, b) && a->log2_max_frame_num == b->log2_max_frame_num &&
            a->poc_type == b->poc_type;
 }
 

@@ -141,9 +141,26 @@ static void test_prefix(void **state)
     close_stream(&c);
 }
 
+/* The base view changes its size alone: its pictures are none for the second view. */
+static void test_sizes(void **state)
+{
+    struct ctx c = open_views((const unsigned[2]){3, 3});
+    slice(&c, IDR());
+    slice(&c, VIEW_P(.idr = 1, .num_ref = {2}));
+    c.sps.mb_width++;
+    send_sets(&c);
+    slice(&c, IDR(.idr_pic_id = 1));
+    slice(&c, VIEW_P(.frame_num = 1, .poc_lsb = 2, .num_ref = {2}));
+    flush(&c);
+    expect_refs(&c, 1, 0, "0 -");
+    expect_refs(&c, 3, 0, "1 -");
+    close_stream(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_later_idr),
-                                       cmocka_unit_test(test_lists), cmocka_unit_test(test_prefix)};
+                                       cmocka_unit_test(test_lists), cmocka_unit_test(test_prefix),
+                                       cmocka_unit_test(test_sizes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Damages streams in thirteen kinds, by seed, and decodes each with codec and slow reference. Each
+ * must end in time, without a crash, a sanitizer's report or a leak. Frames before the damage, and
+ * from the next IDR picture on, must be as in the clean stream.
+ *
+ *   mutate [options] STREAM...
+ *     --seed S --count N --from N   mutations N, N + 1, .. of seed S
+ *     --jobs N                      processes
+ *     --macroblocks N               streams are cut to so many, at the end of a picture
+ *     --write FILE                  writes the damaged stream of --from, too
+ *
+ * Of one mutation each frame between the damage and the next IDR picture is printed.
+ *
+ * Exit: 0, 1 something failed, 2 usage.
+ */
+#include "tests/damage/mutate_source.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MOST_JOBS = 64, CHUNK = 128, HANG_S = 60, MOST_DPB = 16, MOST_DAMAGES = 3 };
+#define MOST_S      5.0
+#define MOST_TIMES  3.0
+#define MOST_MARKED 0.01 /* of clean frames */
+
+/* Of a kind. Frames between the damage and the next IDR picture are exact, or told as damaged, or
+ * doubted (told and exact), or silent (neither). */
+struct tally {
+    unsigned long runs, failed, kept, kept_marked, exact, told, doubted, silent;
+    double worst_s;
+};
+
+struct job {
+    struct tally tallies[MUTATION_KINDS];
+    uint64_t now; /* the mutation that runs */
+    pid_t pid;
+    bool leaving; /* all of the chunk is done */
+};
+
+static struct {
+    uint64_t seed, from, count;
+    unsigned jobs, macroblocks;
+    const char *write;
+} opt = {.seed = 1, .count = 1000, .jobs = 1, .macroblocks = 1200};
+
+static struct source **sources;
+static unsigned source_count;
+static struct job *jobs; /* shared by all processes */
+
+/* A damaged stream. */
+struct run {
+    uint64_t number;
+    enum mutation kind;
+    const struct source *source;
+    struct units units;
+    int64_t first; /* the first access unit that is damaged */
+    struct decoded out;
+    struct tally *tally;
+};
+
+__attribute__((format(printf, 2, 3))) static void run_failed(struct run *r, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    printf("FAILED seed %" PRIu64 " mutation %" PRIu64 " (%s of %s): ", opt.seed, r->number,
+           mutation_names[r->kind], r->source->name);
+    vprintf(format, args);
+    printf("\n");
+    fflush(stdout);
+    va_end(args);
+    r->tally->failed++;
+}
+
+/* ---- checks ---- */
+
+static unsigned slices_in(const struct units *u)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < u->count; i++)
+        n += unit_is_slice(&u->at[i]);
+    return n;
+}
+
+static void check_limits(struct run *r)
+{
+    const struct source *s = r->source;
+    unsigned had = slices_in(&s->units), has = slices_in(&r->units);
+    uint64_t most = (uint64_t)(2 * s->units_total) + (has > had ? has - had : 0) + MOST_DPB;
+    double most_s = MOST_TIMES * s->clean.cpu_s > MOST_S ? MOST_TIMES * s->clean.cpu_s : MOST_S;
+    if (r->out.failed)
+        run_failed(r, "records refused, no slot or no memory");
+    if (r->out.count > most)
+        run_failed(r, "%u frames of at most %" PRIu64, r->out.count, most);
+    if (r->out.cpu_s > most_s)
+        run_failed(r, "%.1f s, clean %.2f s", r->out.cpu_s, s->clean.cpu_s);
+    if (r->out.cpu_s > r->tally->worst_s)
+        r->tally->worst_s = r->out.cpu_s;
+}
+
+static void keep(struct run *r, const struct shown *f)
+{
+    r->tally->kept++;
+    r->tally->kept_marked += f->marked;
+}
+
+/* Without tags a unit may join the picture before it. */
+static void check_before(struct run *r)
+{
+    const struct source *s = r->source;
+    int64_t first = r->first - !s->tagged;
+    for (unsigned i = 0, at = 0; i < s->clean.count / 2; i++) {
+        const struct shown *want = &s->clean.at[i];
+        if (want->last_tag >= first)
+            continue;
+        while (at < r->out.count && r->out.at[at].hash != want->hash)
+            at++;
+        if (at == r->out.count) {
+            run_failed(r,
+                       "frame %u of access unit %" PRId64 " is lost or changed, damage begins "
+                       "at %" PRId64,
+                       i, want->tag, r->first);
+            return;
+        }
+        keep(r, &r->out.at[at++]);
+    }
+}
+
+static void check_after(struct run *r)
+{
+    const struct decoded *clean = &r->source->clean;
+    unsigned half = clean->count / 2, skip = r->out.count < half ? 0 : r->out.count - half;
+    for (unsigned i = 0; i < half && skip + i < r->out.count; i++) {
+        const struct shown *got = &r->out.at[skip + i];
+        if (r->out.count < half || got->hash != clean->at[half + i].hash) {
+            run_failed(r, "frame %u of %u behind the next IDR picture is lost or changed", i, half);
+            return;
+        }
+        keep(r, got);
+    }
+}
+
+static const struct shown *clean_frame(const struct source *s, int64_t tag)
+{
+    for (unsigned i = 0; i < s->clean.count / 2; i++)
+        if (s->clean.at[i].tag == tag)
+            return &s->clean.at[i];
+    return NULL;
+}
+
+static void count_between(struct run *r)
+{
+    for (unsigned i = 0; i < r->out.count && r->source->tagged; i++) {
+        const struct shown *got = &r->out.at[i];
+        if (got->last_tag < r->first || got->tag >= r->source->units_total)
+            continue;
+        const struct shown *want = clean_frame(r->source, got->tag);
+        bool exact = want && want->hash == got->hash;
+        r->tally->exact += exact && !got->marked;
+        r->tally->doubted += exact && got->marked;
+        r->tally->told += !exact && got->marked;
+        r->tally->silent += !exact && !got->marked;
+        if (opt.count == 1)
+            printf("frame %u of access unit %" PRId64 ": %s%s\n", i, got->tag,
+                   exact ? "exact" : "changed", got->marked ? ", marked" : "");
+    }
+}
+
+/* ---- runs ---- */
+
+static void run_write(const struct run *r)
+{
+    FILE *file = fopen(opt.write, "wb");
+    for (unsigned i = 0; i < r->units.count && file; i++) {
+        fwrite("\0\0\1", 1, 3, file);
+        fwrite(r->units.at[i].data, 1, r->units.at[i].size, file);
+    }
+    if (!file || fclose(file))
+        perror(opt.write);
+}
+
+static bool run_damage(struct run *r, struct rng *rng)
+{
+    unsigned damages = 1 + (rng_one_in(rng, 3) ? rng_below(rng, MOST_DAMAGES) : 0);
+    r->first = INT64_MAX;
+    if (!units_copy(&r->units, &r->source->units))
+        return false;
+    for (unsigned i = 0; i < damages; i++) {
+        const struct source *other = sources[rng_below(rng, source_count)];
+        int64_t tag = mutate(rng, r->kind, &r->units, &other->units);
+        if (tag < 0)
+            return false;
+        r->first = tag < r->first ? tag : r->first;
+    }
+    return true;
+}
+
+static void run_one(struct job *job, uint64_t number)
+{
+    struct itimerval hang = {.it_value.tv_sec = HANG_S};
+    struct rng rng = rng_fork((struct rng){opt.seed}, number);
+    struct run r = {.number = number,
+                    .kind = (enum mutation)(number % MUTATION_KINDS),
+                    .source = sources[rng_below(&rng, source_count)],
+                    .tally = &job->tallies[number % MUTATION_KINDS]};
+    setitimer(ITIMER_VIRTUAL, &hang, NULL);
+    r.tally->runs++;
+    if (!run_damage(&r, &rng)) {
+        run_failed(&r, "no memory");
+    } else {
+        if (opt.write && number == opt.from)
+            run_write(&r);
+        decode_units(&r.units, r.source->tagged, 1, &r.out);
+        check_limits(&r);
+        check_before(&r);
+        check_after(&r);
+        count_between(&r);
+        decoded_free(&r.out);
+        decode_units(&r.units, false, 2, &r.out); /* both views, and no access units */
+        check_limits(&r);
+    }
+    decoded_free(&r.out);
+    units_free(&r.units);
+}
+
+/* ---- processes ---- */
+
+static void job_start(unsigned j)
+{
+    struct job *job = &jobs[j];
+    job->leaving = false;
+    fflush(stdout);
+    pid_t pid = fork();
+    if (pid) {
+        job->pid = pid; /* the child's own write would come too late */
+        return;
+    }
+    for (unsigned i = 0; i < CHUNK && job->now < opt.from + opt.count; i++, job->now += opt.jobs)
+        run_one(job, job->now);
+    job->leaving = true;
+    exit(0); /* leaks are told here */
+}
+
+/* A process has ended. Returns whether it did well. */
+static bool job_end(struct job *job, int status)
+{
+    if (status == 0)
+        return true;
+    if (job->leaving)
+        printf("FAILED seed %" PRIu64 ": a leak, or another report, in the %u mutations before "
+               "%" PRIu64 "\n",
+               opt.seed, CHUNK, job->now);
+    else {
+        printf("FAILED seed %" PRIu64 " mutation %" PRIu64 ": %s %d\n", opt.seed, job->now,
+               WIFSIGNALED(status) ? "signal" : "exit code",
+               WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+        job->tallies[job->now % MUTATION_KINDS].failed++;
+        job->now += opt.jobs;
+    }
+    return false;
+}
+
+static bool run_all(void)
+{
+    unsigned running = 0;
+    bool good = true;
+    for (unsigned j = 0; j < opt.jobs; j++, running++) {
+        jobs[j].now = opt.from + j;
+        job_start(j);
+    }
+    while (running) {
+        int status;
+        pid_t pid = wait(&status);
+        if (pid < 0)
+            return false; /* no process could be made */
+        for (unsigned j = 0; j < opt.jobs; j++)
+            if (jobs[j].pid == pid) {
+                good &= job_end(&jobs[j], status);
+                if (jobs[j].now < opt.from + opt.count)
+                    job_start(j);
+                else
+                    running--;
+            }
+    }
+    return good;
+}
+
+/* ---- figures ---- */
+
+static struct tally tally_of(unsigned kind)
+{
+    struct tally sum = {.runs = 0};
+    for (unsigned j = 0; j < opt.jobs; j++) {
+        const struct tally *t = &jobs[j].tallies[kind];
+        sum.runs += t->runs;
+        sum.failed += t->failed;
+        sum.kept += t->kept;
+        sum.kept_marked += t->kept_marked;
+        sum.exact += t->exact;
+        sum.told += t->told;
+        sum.doubted += t->doubted;
+        sum.silent += t->silent;
+        sum.worst_s = t->worst_s > sum.worst_s ? t->worst_s : sum.worst_s;
+    }
+    return sum;
+}
+
+static bool print_tallies(void)
+{
+    unsigned long runs = 0, failed = 0, kept = 0, marked = 0;
+    printf("%-15s %8s %7s %9s %7s %8s %8s %8s %8s %8s\n", "damage", "streams", "failed", "kept",
+           "marked", "exact", "told", "doubted", "silent", "worst s");
+    for (unsigned k = 0; k < MUTATION_KINDS; k++) {
+        struct tally t = tally_of(k);
+        printf("%-15s %8lu %7lu %9lu %7lu %8lu %8lu %8lu %8lu %8.2f\n", mutation_names[k], t.runs,
+               t.failed, t.kept, t.kept_marked, t.exact, t.told, t.doubted, t.silent, t.worst_s);
+        runs += t.runs;
+        failed += t.failed;
+        kept += t.kept;
+        marked += t.kept_marked;
+    }
+    printf("seed %" PRIu64 ": %lu mutations of %u streams, %lu failed; of %lu frames outside of "
+           "damage %lu marked\n",
+           opt.seed, runs, source_count, failed, kept, marked);
+    return runs == opt.count && !failed && (double)marked <= MOST_MARKED * (double)kept;
+}
+
+static bool parse(int argc, char **argv)
+{
+    static const struct option names[] = {{"seed", 1, NULL, 's'},  {"count", 1, NULL, 'n'},
+                                          {"from", 1, NULL, 'f'},  {"jobs", 1, NULL, 'j'},
+                                          {"write", 1, NULL, 'w'}, {"macroblocks", 1, NULL, 'm'},
+                                          {NULL, 0, NULL, 0}};
+    for (int c; (c = getopt_long(argc, argv, "", names, NULL)) != -1;) {
+        uint64_t value = c == 'w' || c == '?' ? 0 : strtoull(optarg, NULL, 10);
+        if (c == 's')
+            opt.seed = value;
+        else if (c == 'n')
+            opt.count = value;
+        else if (c == 'f')
+            opt.from = value;
+        else if (c == 'j')
+            opt.jobs = (unsigned)value;
+        else if (c == 'm')
+            opt.macroblocks = (unsigned)value;
+        else if (c == 'w')
+            opt.write = optarg;
+        else
+            return false;
+    }
+    return optind < argc && opt.jobs >= 1 && opt.jobs <= MOST_JOBS;
+}
+
+static bool read_sources(int argc, char **argv)
+{
+    sources = calloc((size_t)(argc - optind), sizeof(struct source *));
+    for (int i = optind; i < argc && sources; i++) {
+        const char *why;
+        struct source *s = source_read(argv[i], opt.macroblocks, &why);
+        if (s)
+            sources[source_count++] = s;
+        else
+            printf("left out %s: %s\n", argv[i], why);
+    }
+    return source_count;
+}
+
+int main(int argc, char **argv)
+{
+    if (!parse(argc, argv)) {
+        fprintf(stderr, "usage: mutate [--seed S] [--count N] [--from N] [--jobs N] "
+                        "[--macroblocks N] [--write FILE] STREAM...\n");
+        return 2;
+    }
+    jobs = mmap(NULL, opt.jobs * sizeof(*jobs), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+                -1, 0);
+    if (jobs == MAP_FAILED || !read_sources(argc, argv)) {
+        printf("FAILED: no stream to damage\n");
+        return 1;
+    }
+    bool good = run_all();
+    good &= print_tallies();
+    for (unsigned i = 0; i < source_count; i++)
+        source_free(sources[i]);
+    free(sources);
+    return !good;
+}

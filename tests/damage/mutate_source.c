@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Reads streams and decodes them with the slow reference.
+ */
+#include "tests/damage/mutate_source.h"
+#include "codec/h264_stream.h"
+#include "tests/tools/annexb.h"
+#include "tests/tools/read_file.h"
+#include "tests/tools/refdec.h"
+
+#include <string.h>
+#include <time.h>
+
+enum { MOST_ACCESS_UNITS = 12, LEAST_ACCESS_UNITS = 2, NAL_IDR = 5 };
+
+static const uint8_t end_of_sequence[] = {10}, delimiter[] = {9, 0xf0};
+
+/* ---- decoding ---- */
+
+struct decoding {
+    struct refdec d; /* first: its functions find the rest */
+    struct decoded *out;
+    unsigned completed; /* pictures that came out of step 1 */
+    unsigned macroblocks;
+};
+
+static uint64_t hash_words(uint64_t hash, const void *data, size_t size)
+{
+    const uint8_t *at = data;
+    for (size_t i = 0; i + 8 <= size; i += 8) {
+        uint64_t word;
+        memcpy(&word, at + i, 8);
+        hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+        hash ^= hash >> 29;
+    }
+    return hash;
+}
+
+/* Of a field whose other one never came, its rows alone. */
+static uint64_t frame_hash(const struct ref_frame *f, const struct h264_picture *pic)
+{
+    bool field = pic->structure != REC_FRAME && !pic->paired;
+    uint64_t hash = rng_mix(f->width * 65536u + f->height);
+    for (int p = 0; p < 3; p++) {
+        uint32_t mb_w = ref_mb_width(f->chroma_format_idc, p);
+        uint32_t rows = ref_mb_height(f->chroma_format_idc, p) * (f->height / 16);
+        for (uint32_t y = field && pic->structure == REC_BOTTOM; mb_w && y < rows; y += 1u + field)
+            hash = hash_words(hash, f->plane[p] + (size_t)y * f->stride[p],
+                              mb_w * (f->width / 16) * sizeof(uint16_t));
+    }
+    return hash;
+}
+
+static void on_emit(struct refdec *d, const struct h264_picture *pic)
+{
+    struct decoded *out = ((struct decoding *)d)->out;
+    const struct slot *slot = &d->slots[pic->holder.slot];
+    if (out->count == out->capacity) {
+        unsigned capacity = 2 * out->capacity + 64;
+        struct shown *grown = realloc(out->at, capacity * sizeof(*grown));
+        if (!grown) {
+            d->failed = true;
+            return;
+        }
+        out->at = grown;
+        out->capacity = capacity;
+    }
+    out->at[out->count++] = (struct shown){.hash = frame_hash(slot->frame, pic),
+                                           .tag = pic->tag,
+                                           .last_tag = slot->last_tag,
+                                           .marked = slot->corrupt};
+}
+
+static void on_picture(struct refdec *d, struct h264_picture *pic)
+{
+    struct decoding *c = (struct decoding *)d;
+    c->completed += !pic->non_existing;
+    c->macroblocks += pic->mb_count;
+}
+
+static void feed_unit(struct decoding *c, const struct unit *u, int64_t tag)
+{
+    struct h264_diag diag;
+    uint8_t *bytes = malloc(u->size + 3);
+    if (!bytes) {
+        c->d.failed = true;
+        return;
+    }
+    memcpy(bytes, "\0\0\1", 3);
+    memcpy(bytes + 3, u->data, u->size);
+    h264_stream_feed(c->d.stream, bytes, u->size + 3, tag, &diag);
+    refdec_drain(&c->d, false);
+    free(bytes);
+}
+
+static void decoding_open(struct decoding *c, unsigned views, struct decoded *out)
+{
+    *c = (struct decoding){.d = {.quiet = true, .after = on_picture, .emit = on_emit}, .out = out};
+    if (!refdec_open(&c->d, views))
+        c->d.failed = true;
+}
+
+static void decoding_close(struct decoding *c)
+{
+    if (c->d.stream) {
+        h264_stream_flush(c->d.stream);
+        refdec_drain(&c->d, true);
+    }
+    c->out->failed |= c->d.failed;
+    refdec_close(&c->d);
+}
+
+static double cpu_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void decode_units(const struct units *u, bool tagged, unsigned views, struct decoded *out)
+{
+    struct decoding c;
+    double begin = cpu_now();
+    *out = (struct decoded){.count = 0};
+    decoding_open(&c, views, out);
+    for (unsigned i = 0; i < u->count && c.d.stream; i++)
+        feed_unit(&c, &u->at[i], tagged ? u->at[i].tag : 0);
+    decoding_close(&c);
+    out->cpu_s = cpu_now() - begin;
+}
+
+void decoded_free(struct decoded *d)
+{
+    free(d->at);
+    *d = (struct decoded){.count = 0};
+}
+
+/* ---- reading ---- */
+
+static bool units_split(struct units *u, const uint8_t *data, size_t size)
+{
+    size_t next;
+    for (size_t at = annexb_start(data, size, 0); at < size; at = next) {
+        next = annexb_start(data, size, at + 3);
+        struct unit unit = {.data = data + at + 3, .size = next - at - 3};
+        if (!units_insert(u, u->count, unit))
+            return false;
+    }
+    return true;
+}
+
+/* Numbers the access units: one ends before the unit with which step 1 completes its picture.
+ * Returns how many units to keep, so that few macroblocks are in them. */
+static unsigned number_access_units(struct units *u, unsigned macroblocks, int64_t *total)
+{
+    struct decoded ignored = {.count = 0};
+    struct decoding c;
+    unsigned from = 0, completed = 0;
+    bool slices = false;
+    *total = 0;
+    decoding_open(&c, 1, &ignored);
+    for (unsigned i = 0; i < u->count && c.d.stream; i++) {
+        feed_unit(&c, &u->at[i], 0);
+        if (c.completed > completed && slices) {
+            for (; from < i; from++)
+                u->at[from].tag = *total;
+            ++*total;
+            slices = false;
+            if (c.macroblocks > macroblocks || *total == MOST_ACCESS_UNITS)
+                break;
+        }
+        completed = c.completed;
+        slices |= unit_is_slice(&u->at[i]);
+    }
+    decoding_close(&c);
+    decoded_free(&ignored);
+    return from;
+}
+
+static bool starts_with_idr(const struct units *u)
+{
+    for (unsigned i = 0; i < u->count; i++)
+        if (unit_is_slice(&u->at[i]))
+            return unit_type(&u->at[i]) == NAL_IDR;
+    return false;
+}
+
+/* All of it a second time, behind an end of sequence. */
+static bool units_double(struct units *u, int64_t total)
+{
+    unsigned n = u->count;
+    struct unit end = {.data = end_of_sequence, .size = 1, .tag = total - 1},
+                begin = {.data = delimiter, .size = 2, .tag = total};
+    if (!units_insert(u, u->count, end) || !units_insert(u, u->count, begin))
+        return false;
+    for (unsigned i = 0; i < n; i++) {
+        struct unit again = u->at[i];
+        again.tag += total;
+        if (!units_insert(u, u->count, again))
+            return false;
+    }
+    u->open = n;
+    return true;
+}
+
+static bool shows_the_same(const struct decoded *a, const struct decoded *b)
+{
+    for (unsigned i = 0; i < a->count && a->count == b->count; i++)
+        if (a->at[i].hash != b->at[i].hash)
+            return false;
+    return a->count == b->count && !a->failed && !b->failed;
+}
+
+/* Whether the second half shows what the first one does. */
+static bool repeats(const struct decoded *d)
+{
+    unsigned half = d->count / 2;
+    for (unsigned i = 0; i < half; i++)
+        if (d->at[i].hash != d->at[half + i].hash || d->at[i].marked)
+            return false;
+    return half && d->count == 2 * half && !d->failed;
+}
+
+static const char *source_build(struct source *s, size_t size, unsigned macroblocks)
+{
+    struct decoded tagged;
+    if (!units_split(&s->units, s->bytes, size))
+        return "no memory";
+    if (!starts_with_idr(&s->units))
+        return "it does not begin with an IDR picture";
+    s->units.count = number_access_units(&s->units, macroblocks, &s->units_total);
+    if (s->units_total < LEAST_ACCESS_UNITS)
+        return "its pictures are too large, or too few";
+    if (!units_double(&s->units, s->units_total))
+        return "no memory";
+    decode_units(&s->units, false, 1, &s->clean);
+    if (!repeats(&s->clean))
+        return "its second half is not as the first";
+    decode_units(&s->units, true, 1, &tagged);
+    s->tagged = shows_the_same(&tagged, &s->clean);
+    if (s->tagged) {
+        decoded_free(&s->clean);
+        s->clean = tagged;
+    } else {
+        decoded_free(&tagged);
+    }
+    return NULL;
+}
+
+struct source *source_read(const char *path, unsigned macroblocks, const char **why)
+{
+    struct source *s = calloc(1, sizeof(*s));
+    size_t size = 0;
+    *why = "no memory";
+    if (!s)
+        return NULL;
+    s->name = path;
+    s->bytes = read_file(path, &size);
+    *why = s->bytes ? source_build(s, size, macroblocks) : "it cannot be read";
+    if (!*why)
+        return s;
+    source_free(s);
+    return NULL;
+}
+
+void source_free(struct source *s)
+{
+    if (!s)
+        return;
+    decoded_free(&s->clean);
+    units_free(&s->units);
+    free(s->bytes);
+    free(s);
+}
