@@ -69,7 +69,7 @@ const char *ui_paint(FILE *file, enum ui_colour colour)
     return ui_has_colours(file) ? escapes[colour] : "";
 }
 
-int ui_columns(FILE *file)
+unsigned ui_columns(FILE *file)
 {
     struct winsize size;
     const char *env = getenv("COLUMNS");
@@ -78,7 +78,7 @@ int ui_columns(FILE *file)
     if (ioctl(fileno(file), TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
         return size.ws_col;
     int columns = env ? atoi(env) : 0;
-    return columns > 0 ? columns : 80;
+    return columns > 0 ? (unsigned)columns : 80;
 }
 
 int64_t now_ns(void)
@@ -95,7 +95,7 @@ static void on_signal(int number)
 
 void interrupts_catch(void)
 {
-    struct sigaction once = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND};
+    struct sigaction once = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
     sigemptyset(&once.sa_mask);
     sigaction(SIGINT, &once, NULL);
     sigaction(SIGTERM, &once, NULL);

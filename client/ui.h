@@ -37,7 +37,7 @@ enum ui_colour { UI_PLAIN, UI_RED, UI_GREEN, UI_YELLOW, UI_CYAN, UI_BOLD };
 /* The escape sequence of a colour; empty where the file is no terminal, or NO_COLOR is set. */
 const char *ui_paint(FILE *file, enum ui_colour colour);
 /* The columns of the terminal that shows the file; 0: none does. */
-int ui_columns(FILE *file);
+unsigned ui_columns(FILE *file);
 
 int64_t now_ns(void); /* CLOCK_MONOTONIC */
 

@@ -32,7 +32,7 @@ static inline __attribute__((always_inline)) unsigned bin(struct bins *b, unsign
 
 static unsigned flags_inc(const struct mb_parser *p, unsigned flag)
 {
-    return !!(p->near.a->flags & flag) + !!(p->near.b->flags & flag);
+    return (unsigned)!!(p->near.a->flags & flag) + !!(p->near.b->flags & flag);
 }
 
 /* 9.3.3.1.1.1 */
@@ -45,7 +45,7 @@ unsigned h264_cabac_mb_skip_flag(struct mb_parser *p)
 unsigned h264_cabac_mb_field_decoding_flag(struct mb_parser *p)
 {
     const struct mb_pair *a = p->mbaff.a, *b = p->mbaff.b;
-    return mb_context_bin(p, 70 + (a && a->field) + (b && b->field));
+    return mb_context_bin(p, 70u + (a && a->field) + (b && b->field));
 }
 
 /* Table 9-36 after its first bin. tail: ctxIdx of the bins for luma, chroma (twice) and prediction
@@ -239,14 +239,14 @@ unsigned h264_cabac_coded_block_pattern(struct mb_parser *p)
     unsigned a = ~p->near.a->cbp, b = ~p->near.b->cbp, cbp;
     h264_cabac_fill(&bins.e);
     cbp = bin(&bins, 73 + (a >> 1 & 1) + (b >> 1 & 2));
-    cbp |= bin(&bins, 73 + !(cbp & 1) + (b >> 2 & 2)) << 1;
-    cbp |= bin(&bins, 73 + (a >> 3 & 1) + 2 * !(cbp & 1)) << 2;
-    cbp |= bin(&bins, 73 + !(cbp & 4) + 2 * !(cbp & 2)) << 3;
+    cbp |= bin(&bins, 73u + !(cbp & 1) + (b >> 2 & 2)) << 1;
+    cbp |= bin(&bins, 73 + (a >> 3 & 1) + 2u * !(cbp & 1)) << 2;
+    cbp |= bin(&bins, 73u + !(cbp & 4) + 2u * !(cbp & 2)) << 3;
     a = p->near.a->cbp >> 4;
     b = p->near.b->cbp >> 4;
     if (p->format.chroma_array_type && p->format.chroma_array_type < 3 &&
-        bin(&bins, 77 + (a != 0) + 2 * (b != 0)))
-        cbp |= 16u << bin(&bins, 81 + (a == 2) + 2 * (b == 2));
+        bin(&bins, 77u + (a != 0) + 2u * (b != 0)))
+        cbp |= 16u << bin(&bins, 81u + (a == 2) + 2u * (b == 2));
     bins_end(p, &bins);
     return cbp;
 }

@@ -179,7 +179,7 @@ static unsigned NAME(cbf_dc_inc)(const struct mb_parser *p, unsigned c)
     bool intra = p->mb->kind != REC_MB_INTER;
     unsigned a = h264_neighbour_cbf(p->near.a, intra)->flags,
              b = h264_neighbour_cbf(p->near.b, intra)->flags;
-    return !!(a & EDGE_CBF_DC << c) + 2 * !!(b & EDGE_CBF_DC << c);
+    return (unsigned)!!(a & EDGE_CBF_DC << c) + 2u * !!(b & EDGE_CBF_DC << c);
 }
 
 static inline unsigned NAME(cbf_inc)(uint32_t grid, unsigned bit)
