@@ -6,14 +6,17 @@ check_pie_supported(LANGUAGES C)
 add_compile_options(-fstack-protector-strong)
 add_link_options(-Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)
 
-# An attacker cannot jump or return to any place: CET of x86, BTI and PAC of ARM.
+# An attacker cannot jump or return to any place: CET of x86, BTI and PAC of ARM. Clang only warns of
+# the other processor's.
+set(CMAKE_REQUIRED_FLAGS -Werror)
 foreach(flag -fcf-protection=full -mbranch-protection=standard)
-    string(MAKE_C_IDENTIFIER "PELTON_HAS${flag}" has)
+    string(MAKE_C_IDENTIFIER "PELTON_TAKES${flag}" has)
     check_c_compiler_flag(${flag} ${has})
     if(${has})
         add_compile_options(${flag})
     endif()
 endforeach()
+unset(CMAKE_REQUIRED_FLAGS)
 
 # Level 3 needs __builtin_dynamic_object_size. Without optimisation glibc warns.
 if(NOT PELTON_SANITIZE AND NOT PELTON_FUZZ AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
