@@ -117,6 +117,11 @@ def inputs(kind, streamgen):
         for text in CONFIGS if kind == "config" else CALIBRATIONS:
             yield text.encode()
         return
+    if kind == "records": # a head, then bytes of one array each
+        for head in range(64):
+            yield bytes([head & 7, head, head & 9, 1]) + b"".join(
+                bytes([which, 4 * head & 255, which, 1]) for which in range(8))
+        return
     if kind == "protocol":
         # A hello with two varint fields, a ping, an unknown type, a length past the limit, a header
         # cut short.
