@@ -6,8 +6,8 @@ check_pie_supported(LANGUAGES C)
 add_compile_options(-fstack-protector-strong)
 add_link_options(-Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)
 
-# An attacker cannot jump or return to any place: CET of x86, BTI and PAC of ARM. Clang only warns of
-# the other processor's.
+# An attacker cannot jump or return to any place: CET of x86, BTI and PAC of ARM. Clang warns of the
+# other processor's, no more.
 set(CMAKE_REQUIRED_FLAGS -Werror)
 foreach(flag -fcf-protection=full -mbranch-protection=standard)
     string(MAKE_C_IDENTIFIER "PELTON_TAKES${flag}" has)
