@@ -64,6 +64,7 @@ struct settings_limits {
     uint64_t clients, clients_per_uid, streams;
     uint64_t restarts, restart_window_ms;
     const char *allow_paths; /* folders, separated by ':' */
+    bool sandbox;
 };
 
 struct settings_timing {

@@ -5,6 +5,7 @@
 #include "daemon/settings_keys.h"
 
 #include "daemon/config_print.h"
+#include "daemon/sandbox.h"
 #include "proto/near_name.h"
 #include "proto/option_help.h"
 
@@ -75,6 +76,8 @@ static const struct settings_key keys[] = {
      "see restarts"},
     {"allow_paths", KIND_TEXT, AT(limits.allow_paths), 0, 0, 0,
      "folders that clients may name, with ':' between them"},
+    {"sandbox", KIND_BOOL, AT(limits.sandbox), 0, 1, SANDBOX_PRESET,
+     "the processes give up rights after their start: docs/privileges.md"},
     {"debug.batch", KIND_NUMBER, AT(debug.batch), 0, 4096, 0,
      "most pictures of a GPU batch; 0: by device"},
     {"debug.wavefront", KIND_NUMBER, AT(debug.wavefront), 0, 255, 0,

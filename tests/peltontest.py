@@ -173,6 +173,14 @@ def wait_until(what, seconds):
     return result
 
 
+def workers(pid):
+    """The processes of a daemon's workers. Its other child starts them."""
+    children = open(f"/proc/{pid}/task/{pid}/children").read().split()
+    name = lambda child: pathlib.Path(f"/proc/{child}/comm")
+    return [int(c) for c in children
+            if name(c).exists() and name(c).read_text() != "pelton-spawner\n"]
+
+
 def listens(path):
     """Whether somebody accepts there; the name comes a moment before."""
     with socket.socket(socket.AF_UNIX) as s:

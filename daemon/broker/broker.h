@@ -29,6 +29,7 @@ struct broker {
     bool changed; /* broker_step is due */
     bool ending;  /* the end was asked for */
     bool closing; /* and has begun */
+    bool failed;  /* it ends because it cannot go on */
 
     struct client *clients;
     unsigned n_clients;
@@ -40,6 +41,8 @@ struct broker {
     struct broker_devices *devices;
     struct worker_process *workers;
     unsigned n_workers; /* at least 1 */
+    int spawner;        /* socket of the process that starts them */
+    bool caches_fail;   /* a file that a driver had mapped got no room on its disk */
     struct quarantine quarantine;
 
     uint32_t last_wid, last_request;

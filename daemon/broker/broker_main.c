@@ -13,6 +13,7 @@
 #include "daemon/broker/broker_main.h"
 
 #include "daemon/broker/broker_client.h"
+#include "daemon/broker/broker_sandbox.h"
 #include "daemon/broker/broker_step.h"
 #include "daemon/broker/client_link.h"
 #include "daemon/broker/descriptor_reserve.h"
@@ -21,6 +22,7 @@
 #include "daemon/broker/named.h"
 #include "daemon/broker/reload.h"
 #include "daemon/broker/service.h"
+#include "daemon/broker/spawner.h"
 #include "daemon/broker/worker_handover.h"
 #include "daemon/broker/worker_link.h"
 #include "daemon/broker/worker_messages.h"
@@ -223,25 +225,32 @@ int broker_run(const struct settings *settings)
 {
     descriptors_raise();
     struct broker_process *p = calloc(1, sizeof(*p));
-    if (!p || uv_loop_init(&p->broker.loop) < 0) {
+    int spawner = p ? spawner_start(settings) : -1;
+    if (spawner < 0 || uv_loop_init(&p->broker.loop) < 0) {
         log_line(LOG_LEVEL_ERROR, "no memory or descriptors to start");
         free(p);
         return 1;
     }
     struct broker *b = &p->broker;
+    b->spawner = spawner;
     process_init(p, settings);
     int rc = broker_start(p);
     if (rc != 0)
         broker_end(b);
-    else if (settings->engine.warm_up)
+    else
+        broker_sandbox(settings, p->listener.path);
+    start_trace("the sandbox holds");
+    if (rc == 0 && settings->engine.warm_up)
         workers_warm_up(b, uv_now(&b->loop));
     start_trace("connections are taken");
     take_turn(p); /* a loop without handles would not run */
     uv_run(&b->loop, UV_RUN_DEFAULT);
+    rc = b->failed ? 1 : rc;
     uv_loop_close(&b->loop);
     named_end(b);
     devices_free(b);
     id_table_free(&b->streams_by_wid);
+    close(spawner);
     free(p);
     return rc;
 }

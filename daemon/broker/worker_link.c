@@ -12,6 +12,7 @@
  */
 #include "daemon/broker/worker_link.h"
 
+#include "daemon/broker/spawner.h"
 #include "daemon/log.h"
 #include "proto/start_trace.h"
 #include "proto/wire.h"
@@ -22,9 +23,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-enum { WORKER_FD = 3, STOP_MS = 1000, STRAY_MS = 500, ARGS = 2 * SETTINGS_MAX_VALUES + 18 };
+enum { STOP_MS = 1000, STRAY_MS = 500 };
 
 bool worker_running(const struct worker_process *w)
 {
@@ -46,27 +48,29 @@ static void on_reaped(uv_handle_t *handle)
     try_gone(w);
 }
 
-/* A file that a driver had mapped got no room on its disk: the next worker's driver maps none. */
-static void driver_caches_off(void)
+/* Some child has ended. */
+static void on_child(uv_signal_t *handle, int signum)
 {
-    uv_os_setenv("MESA_SHADER_CACHE_DISABLE", "true");
-    uv_os_setenv("__GL_SHADER_DISK_CACHE", "0");
-}
-
-static void on_exit(uv_process_t *process, int64_t status, int signal)
-{
-    struct worker_process *w = process->data;
+    struct worker_process *w = handle->data;
+    int status;
+    if (waitpid(w->pid, &status, WNOHANG) != w->pid)
+        return;
     w->exited = true;
     start_trace("the worker has ended");
     w->exit_ms = uv_now(&w->broker->loop);
-    w->signal = signal;
-    if (signal == SIGBUS)
-        driver_caches_off();
+    w->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    w->broker->caches_fail |= w->signal == SIGBUS;
     if (!w->stopping) {
-        log_line(LOG_LEVEL_ERROR, "worker %d ended: %s %d", process->pid,
-                 signal ? "signal" : "exit status", signal ? signal : (int)status);
+        log_line(LOG_LEVEL_ERROR, "worker %d ended: %s %d", (int)w->pid,
+                 w->signal ? "signal" : "exit status", w->signal ? w->signal : WEXITSTATUS(status));
     }
-    uv_close((uv_handle_t *)process, on_reaped);
+    uv_close((uv_handle_t *)handle, on_reaped);
+}
+
+static void worker_end_now(const struct worker_process *w)
+{
+    if (!w->exited)
+        kill(w->pid, SIGKILL);
 }
 
 static void on_frame(struct channel *ch, struct frame *f)
@@ -81,7 +85,7 @@ static void on_lost(struct channel *ch, int error)
     if (error != FRAME_ERR_CLOSED)
         log_line(LOG_LEVEL_ERROR, "worker: %s", frame_error_text(error));
     if (!w->exited && !w->stopping)
-        uv_process_kill(&w->process, SIGKILL);
+        worker_end_now(w);
     channel_close(ch);
 }
 
@@ -95,71 +99,61 @@ static void on_closed(struct channel *ch)
 
 static const struct channel_callbacks worker_callbacks = {on_frame, on_lost, on_closed};
 
-/* Cores are shared out among devices. */
-static void build_arguments(const struct worker_process *w, char pid[16], char threads[32],
-                            char *argv[ARGS])
-{
-    const struct settings *o = w->broker->settings;
-    unsigned n = 0, count = w->broker->n_workers;
-    uint64_t all = o->engine.threads ? o->engine.threads : uv_available_parallelism();
-    snprintf(pid, 16, "%d", (int)getpid());
-    argv[n++] = "peltond";
-    argv[n++] = "--worker-fd";
-    argv[n++] = "3";
-    argv[n++] = "--parent";
-    argv[n++] = pid;
-    argv[n++] = "--log-level";
-    argv[n++] = (char *)o->process.log_name;
-    for (unsigned i = 0; i < o->text.n_values; i++) {
-        argv[n++] = "-c";
-        argv[n++] = (char *)o->text.values[i];
-    }
-    if (count > 1) {
-        snprintf(threads, 32, "threads=%llu", (unsigned long long)((all + count - 1) / count));
-        argv[n++] = "-c";
-        argv[n++] = threads;
-    }
-    if (w->device) {
-        argv[n++] = "--device";
-        argv[n++] = (char *)w->device;
-    }
-    argv[n] = NULL;
-}
-
 static void on_unspawned(uv_handle_t *handle)
 {
     ((struct worker_process *)handle->data)->reaped = true;
 }
 
+/* Cores are shared out among devices. */
+static void describe_worker(const struct worker_process *w, struct spawn_request *out)
+{
+    const struct settings *o = w->broker->settings;
+    unsigned count = w->broker->n_workers;
+    uint64_t all = o->engine.threads ? o->engine.threads : uv_available_parallelism();
+    memset(out, 0, sizeof(*out));
+    out->no_caches = w->broker->caches_fail;
+    out->threads = count > 1 ? (uint32_t)((all + count - 1) / count) : 0;
+    wire_copy(out->device, sizeof(out->device), w->device ? w->device : "");
+}
+
+/* No worker can be started any more. systemd starts the daemon again. */
+static void spawner_lost(struct broker *b)
+{
+    log_line(LOG_LEVEL_ERROR, "the spawner has ended, and so does the daemon");
+    b->ending = b->failed = true;
+    broker_changed(b);
+}
+
+/* The signal is heard before there is a process, so that no end is missed. */
 static int spawn(struct worker_process *w, int peer)
 {
-    char *argv[ARGS], pid[16], threads[32];
-    build_arguments(w, pid, threads, argv);
-    uv_stdio_container_t stdio[WORKER_FD + 1] = {{.flags = UV_IGNORE},
-                                                 {.flags = UV_IGNORE},
-                                                 {.flags = UV_INHERIT_FD, .data.fd = STDERR_FILENO},
-                                                 {.flags = UV_INHERIT_FD, .data.fd = peer}};
-    uv_process_options_t options = {.exit_cb = on_exit,
-                                    .file = "/proc/self/exe",
-                                    .args = argv,
-                                    .stdio_count = WORKER_FD + 1,
-                                    .stdio = stdio};
-    w->process.data = w;
-    int rc = uv_spawn(&w->broker->loop, &w->process, &options);
+    struct spawn_request request;
+    describe_worker(w, &request);
+    int rc = uv_signal_init(&w->broker->loop, &w->child);
     if (rc < 0)
-        uv_close((uv_handle_t *)&w->process, on_unspawned);
+        return rc;
+    w->child.data = w;
+    rc = uv_signal_start(&w->child, on_child, SIGCHLD);
+    if (rc == 0) {
+        w->pid = spawner_ask(w->broker->spawner, &request, peer);
+        rc = w->pid < 0 ? w->pid : 0;
+        if (rc == -EPIPE || rc == -ECONNRESET)
+            spawner_lost(w->broker);
+    }
+    if (rc < 0)
+        uv_close((uv_handle_t *)&w->child, on_unspawned);
     return rc;
 }
 
 int worker_start(struct worker_process *w, struct pelton_failure *failure)
 {
     int pair[2], rc;
-    if (w->process.type == UV_PROCESS && !w->reaped) {
+    if (w->child.type == UV_SIGNAL && !w->reaped) {
         rc = UV_EBUSY; /* the handle of a failed start has not closed yet */
     } else if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) < 0) {
         rc = -errno;
     } else {
-        memset(&w->process, 0, sizeof(*w) - offsetof(struct worker_process, process));
+        memset(&w->child, 0, sizeof(*w) - offsetof(struct worker_process, child));
         rc = spawn(w, pair[1]);
         close(pair[1]);
         if (rc < 0)
@@ -174,9 +168,9 @@ int worker_start(struct worker_process *w, struct pelton_failure *failure)
     w->spawned = true;
     if (channel_open(&w->ch, &w->broker->loop, pair[0], &worker_callbacks, w) < 0) {
         w->channel_closed = true;
-        uv_process_kill(&w->process, SIGKILL);
+        worker_end_now(w);
     }
-    log_line(LOG_LEVEL_INFO, "worker %d started", w->process.pid);
+    log_line(LOG_LEVEL_INFO, "worker %d started", (int)w->pid);
     start_trace("a worker is started");
     broker_changed(w->broker);
     return 0;
@@ -219,7 +213,7 @@ void workers_forget(struct broker *b)
 {
     for (unsigned i = 0; i < b->n_workers; i++)
         if (b->workers[i].spawned && !b->workers[i].exited)
-            uv_close((uv_handle_t *)&b->workers[i].process, NULL);
+            uv_close((uv_handle_t *)&b->workers[i].child, NULL);
 }
 
 bool workers_spawned(const struct broker *b)
@@ -233,9 +227,9 @@ bool workers_spawned(const struct broker *b)
 void worker_kill(struct worker_process *w, const char *why)
 {
     if (w->spawned && !w->exited) {
-        log_line(LOG_LEVEL_ERROR, "worker %d is killed: %s", w->process.pid, why);
+        log_line(LOG_LEVEL_ERROR, "worker %d is killed: %s", (int)w->pid, why);
         w->killed = true;
-        uv_process_kill(&w->process, SIGKILL);
+        worker_end_now(w);
     }
 }
 
@@ -249,7 +243,7 @@ static void worker_check(struct worker_process *w, uint64_t now_ms)
             channel_close(&w->ch); /* something it started holds the other end */
     } else if (w->stopping) {
         if (now_ms - w->stop_ms >= STOP_MS)
-            uv_process_kill(&w->process, SIGKILL);
+            worker_end_now(w);
     } else if (channel_check_silence(&w->ch, now_ms, o->timing.ping_ms, o->timing.worker_dead_ms)) {
         worker_kill(w, "it does not answer");
     }

@@ -22,7 +22,8 @@ struct worker_process {
     uint64_t trial_ms;
 
     /* of the present process: everything from here on is cleared when one is started */
-    uv_process_t process;
+    uv_signal_t child; /* tells of children that have ended */
+    pid_t pid;
     struct channel ch;
     bool spawned;                        /* from worker_start until the step has seen its end */
     bool exited, reaped, channel_closed; /* has ended: the process, its handle, the channel */

@@ -12,6 +12,7 @@
 #include "daemon/worker/schedule/knobs.h"
 #include "proto/start_trace.h"
 #include "daemon/worker/worker_fallback.h"
+#include "daemon/worker/worker_sandbox.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -181,6 +182,8 @@ int worker_need_engine(struct worker_proto *w, struct pelton_failure *failure)
         rc = engine_open(w);
     if (rc < 0)
         return worker_refuse(w, rc, "the decoder cannot be set up", failure);
+    worker_sandbox_close(w->settings, w->sandboxed);
+    w->sandboxed = true;
     start_trace("the engine runs");
     device_send_current(w, 0);
     return PELTON_OK;

@@ -36,6 +36,7 @@ struct worker_proto {
     uint64_t memory_sent; /* bytes, the last time */
     uint64_t rests;       /* times that nothing has changed, without streams */
     bool ending;
+    bool sandboxed;                         /* worker_sandbox.h: the first step */
     void (*closed)(struct worker_proto *w); /* once engine and cameras are */
     char complaint[256];                    /* the last error line of device and engine */
 };

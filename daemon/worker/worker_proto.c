@@ -15,6 +15,7 @@
 #include "daemon/worker/worker_internal.h"
 
 #include "daemon/log.h"
+#include "daemon/worker/worker_sandbox.h"
 #include "proto/start_trace.h"
 
 #include <stdlib.h>
@@ -129,11 +130,13 @@ int worker_run(const struct settings *settings)
 {
     static const struct channel_callbacks callbacks = {on_frame, on_lost, on_closed};
     struct worker_proto *w = calloc(1, sizeof(*w));
+    bool sandboxed = worker_sandbox_begin(settings);
     if (!w || uv_loop_init(&w->loop) < 0) {
         free(w);
         return 1;
     }
     w->settings = settings;
+    w->sandboxed = sandboxed;
     int rc = channel_open(&w->ch, &w->loop, settings->process.worker_fd, &callbacks, w);
     if (rc == 0) {
         uv_timer_init(&w->loop, &w->totals);

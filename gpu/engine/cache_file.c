@@ -12,19 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-bool cache_folder(char *path, size_t size)
-{
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    int n;
-    if (cache && cache[0] == '/')
-        n = snprintf(path, size, "%s", cache);
-    else if (home && home[0] == '/')
-        n = snprintf(path, size, "%s/.cache", home);
-    else
-        return false;
-    return n > 0 && (size_t)n < size;
-}
-
 bool cache_file_path(const char *name, char path[CACHE_PATH])
 {
     char folder[CACHE_PATH / 2];

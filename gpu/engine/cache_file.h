@@ -7,12 +7,26 @@
 #define PELTON_CACHE_FILE_H
 
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <stddef.h>
 
 #define CACHE_PATH 4096
 
-/* The folder of all programs: $XDG_CACHE_HOME or ~/.cache. False: none is known. */
-bool cache_folder(char *path, size_t size);
+/* The folder of all programs' caches. False: the environment names none. */
+static inline bool cache_folder(char *path, size_t size)
+{
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    int n;
+    if (cache && cache[0] == '/')
+        n = snprintf(path, size, "%s", cache);
+    else if (home && home[0] == '/')
+        n = snprintf(path, size, "%s/.cache", home);
+    else
+        return false;
+    return n > 0 && (size_t)n < size;
+}
+
 /* The path of a file, whether it exists or not. False: no folder is known, or it is too long. */
 bool cache_file_path(const char *name, char path[CACHE_PATH]);
 /* Replace a file as a whole: a reader sees the old bytes or the new ones. Makes the folder. path

@@ -328,15 +328,9 @@ class Reader:
         self.process.wait(t.patience(10))
 
 
-def children(daemon):
-    """The processes of its workers."""
-    pid = daemon.process.pid
-    return [int(p) for p in open(f"/proc/{pid}/task/{pid}/children").read().split()]
-
-
 def worker_seconds(daemon):
     """CPU time of the daemon and its workers."""
-    pids = [daemon.process.pid] + children(daemon)
+    pids = [daemon.process.pid] + t.workers(daemon.process.pid)
     return sum(sum(map(int, open(f"/proc/{p}/stat").read().rsplit(")", 1)[1].split()[11:13]))
                for p in pids) / os.sysconf("SC_CLK_TCK")
 
@@ -627,7 +621,7 @@ def h264(args, folder):
                      f"h264: they came after {waits} s")
         describe(path, **{**keys, "stream": folder + "/garbage"})
         time.sleep(1)
-        workers = children(daemon)
+        workers = t.workers(daemon.process.pid)
         for child in workers:
             os.kill(child, signal.SIGKILL)
         killed = time.monotonic()

@@ -47,10 +47,6 @@ class World:
         return self.pelton("set", "demo", *words, "--socket", self.socket)
 
 
-def workers(pid):
-    return [int(p) for p in open(f"/proc/{pid}/task/{pid}/children").read().split()]
-
-
 def lasting(w, daemon):
     check(w.get("ExposureTime") == "10000", "at first the value of the source")
     out = w.set("ExposureTime=5000", "ColourGains=1.5,2.5", "AwbEnable=false")
@@ -61,10 +57,10 @@ def lasting(w, daemon):
     holds = lambda what: check((have := {name: w.get(name) for name in want}) == want,
                                f"{what}: {have}")
     holds("without a reader")
-    killed = workers(daemon.process.pid)
+    killed = t.workers(daemon.process.pid)
     for pid in killed:
         os.kill(pid, signal.SIGKILL)
-    t.wait_until(lambda: not set(killed) & set(workers(daemon.process.pid)), 20)
+    t.wait_until(lambda: not set(killed) & set(t.workers(daemon.process.pid)), 20)
     holds("after the death of the worker")
     out = w.pelton("reload", "--socket", w.socket)
     check("1 as before" in out.stdout, f"reload: {out.stdout!r}")

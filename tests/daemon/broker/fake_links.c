@@ -118,7 +118,7 @@ int worker_start(struct worker_process *w, struct pelton_failure *failure)
         failure->code = PELTON_ERR_OTHER;
         return -1;
     }
-    memset(&w->process, 0, sizeof(*w) - offsetof(struct worker_process, process));
+    memset(&w->child, 0, sizeof(*w) - offsetof(struct worker_process, child));
     w->spawned = w->ready = true;
     sent_add("w%d start", place(w));
     broker_changed(w->broker);

@@ -213,19 +213,36 @@ uint64_t drain_stream(struct pelton_stream *s, uint64_t from)
 
 /* ---- processes ---- */
 
+static bool is_spawner(pid_t pid)
+{
+    char path[64], name[32] = "";
+    snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+    FILE *f = fopen(path, "r");
+    bool named = f && fgets(name, sizeof(name), f);
+    if (f)
+        fclose(f);
+    return named && !strcmp(name, "pelton-spawner\n");
+}
+
+int children_of(pid_t pid, pid_t out[], int room)
+{
+    char path[64];
+    int n = 0;
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
+    FILE *f = fopen(path, "r");
+    while (f && n < room && fscanf(f, "%d", &out[n]) == 1)
+        n += !is_spawner(out[n]);
+    if (f)
+        fclose(f);
+    return n;
+}
+
 pid_t child_of(pid_t pid)
 {
-    char path[64], text[256];
-    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
-    for (int64_t deadline = now_ms() + WAIT_MS; now_ms() < deadline; sleep_ms(2)) {
-        int fd = open(path, O_RDONLY | O_CLOEXEC);
-        ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
-        if (fd >= 0)
-            close(fd);
-        text[n > 0 ? n : 0] = 0;
-        if (atoi(text) > 0)
-            return atoi(text);
-    }
+    pid_t child;
+    for (int64_t deadline = now_ms() + WAIT_MS; now_ms() < deadline; sleep_ms(2))
+        if (children_of(pid, &child, 1) == 1)
+            return child;
     return 0;
 }
 

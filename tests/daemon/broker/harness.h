@@ -69,8 +69,10 @@ void must_next(struct pelton_stream *s, uint64_t sequence, struct pelton_frame *
  * the pels fit. */
 uint64_t drain_stream(struct pelton_stream *s, uint64_t from);
 
-pid_t child_of(pid_t pid);                  /* the first child, waited for; 0: none */
-bool process_ends(pid_t pid, int limit_ms); /* false where it still runs */
+pid_t child_of(pid_t pid);
+/* Children but for a daemon's spawner; their number. */
+int children_of(pid_t pid, pid_t out[], int room); /* the first child, waited for; 0: none */
+bool process_ends(pid_t pid, int limit_ms);        /* false where it still runs */
 int64_t now_ms(void);
 void sleep_ms(int ms);
 void strings_equal(const char *have, const char *want, const char *file, int line);

@@ -15,16 +15,7 @@ enum { DEVICES = 3, STREAMS = 6, FRAMES = 60 };
 /* The children of the one daemon that this process has started; their number. */
 static int workers(pid_t out[], int room)
 {
-    char path[64];
-    pid_t daemon = child_of(getpid());
-    int n = 0;
-    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)daemon, (int)daemon);
-    FILE *f = fopen(path, "r");
-    CHECK(f != NULL);
-    while (n < room && fscanf(f, "%d", &out[n]) == 1)
-        n++;
-    fclose(f);
-    return n;
+    return children_of(child_of(getpid()), out, room);
 }
 
 static void streams_are_shared(void)

@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The sandbox of peltond's processes, seen from inside: broker and worker make every system call
+that they may not make, and try files, sockets, signals and programs (sandbox_probe.c). The same
+probe without the sandbox shows that it can tell the difference. A daemon whose spawner is gone
+ends. Without libseccomp, or in a build with sanitizers, the exit code is 77.
+
+  sandbox.py --bin DIR --probe LIBRARY
+"""
+import errno, os, pathlib, re, signal, subprocess, sys, tempfile, time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import peltontest as t
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+# What the lists of the sources leave to rules about arguments.
+ALLOWED = ("ioctl", "socket", "socketpair", "prlimit64")
+EPERM, EACCES, ENOSYS = errno.EPERM, errno.EACCES, errno.ENOSYS
+ENOENT, EAFNOSUPPORT = errno.ENOENT, errno.EAFNOSUPPORT
+# Name of the trial: errors that are right.
+BROKER = {"write-etc": (EACCES,), "write-null": (EACCES,), "write-own-name": (EACCES,),
+          "read": (0,), "make-tmp": (EACCES,), "make-shm": (EACCES,), "make-cache": (EACCES,),
+          "remove-other": (EACCES,), "clone-user": (EPERM,), "run": (EPERM,),
+          "ioctl-type": (EPERM,), "signal-parent": (0,), "socket-unix": (0,),
+          "socket-inet": (EPERM,), "socket-packet": (EPERM,), "socket-alg": (EPERM,),
+          "bind-tcp": (EPERM,)}
+WORKER = {**BROKER, "write-null": (0,), "write-own-name": (0,), "make-shm": (0,),
+          "make-cache": (0,), "signal-parent": (EPERM,), "socket-inet": (0,),
+          "bind-tcp": (EACCES,)}
+FREE = {"write-null": (0,), "write-own-name": (0,), "make-tmp": (0,), "make-cache": (0,),
+        "remove-other": (0,), "run": (ENOENT,), "signal-parent": (0,), "socket-inet": (0,),
+        "bind-tcp": (0,)}
+# Landlock's: the first version that has it.
+SINCE = {"write-etc": 1, "write-null": 1, "write-own-name": 1, "make-tmp": 1, "make-shm": 1,
+         "make-cache": 1, "remove-other": 1, "bind-tcp": 4, "signal-parent": 6}
+FAILURES = []
+
+
+def check(good, text):
+    print(("passed: " if good else "FAILED: ") + text, flush=True)
+    if not good:
+        FAILURES.append(text)
+
+
+def names(path, table):
+    text = re.search(rf"{table}\[\] = {{(.*?)}};", (ROOT / path).read_text(), re.S)[1]
+    return re.findall(r'"(\w+)"', text)
+
+
+class Daemon:
+    """With the probe inside of its processes."""
+
+    def __init__(self, args, folder, *values):
+        self.folder = pathlib.Path(folder)
+        (self.folder / "cache").mkdir()
+        (self.folder / "other").touch()
+        broker = names("daemon/broker/broker_sandbox.c", "broker_calls")
+        (self.folder / "allowed").write_text(" ".join([*broker, *ALLOWED]))
+        self.refused = [*names("daemon/worker/worker_sandbox.c", "refused_calls"),
+                        *names("daemon/worker/worker_sandbox.c", "run_calls")]
+        (self.folder / "refused").write_text(" ".join([*self.refused, "clone3"]))
+        self.log = open(self.folder / "log", "w+")
+        self.socket = f"{folder}/run/sock"
+        (self.folder / "run").mkdir()
+        env = {**os.environ, "LD_PRELOAD": args.probe, "PELTON_PROBE": folder,
+               "XDG_CACHE_HOME": folder + "/cache",
+               **({"PELTON_PROBE_FREE": "1"} if "sandbox=false" in values else {})}
+        self.process = subprocess.Popen([f"{args.bin}/peltond", "--socket", self.socket,
+                                         "--log-level", "info", "-c", "device=cpu",
+                                         *(w for v in values for w in ("-c", v))],
+                                        env=env, stderr=self.log)
+        t.wait_until(lambda: "device " in self.said(), 60)
+        self.worker = t.workers(self.process.pid)[0]
+
+    def said(self):
+        return (self.folder / "log").read_text()
+
+    def look(self, pid):
+        """{name: errno} of the probe in that process."""
+        os.kill(pid, signal.SIGUSR2)
+        report = self.folder / str(pid)
+        t.wait_until(lambda: "\nend 0\n" in report.read_text(), 30)
+        return {l.split()[0]: int(l.split()[1]) for l in report.read_text().splitlines()}
+
+    def filters(self, pid):
+        return int(re.search(r"Seccomp_filters:\s*(\d+)",
+                             pathlib.Path(f"/proc/{pid}/status").read_text())[1])
+
+    def end(self):
+        self.process.terminate()
+        code = self.process.wait(t.patience(10))
+        check(code == 0, f"it ends with exit code {code}")
+        check(not os.path.exists(self.socket), "its socket is removed")
+
+
+def compare(who, found, expected, version):
+    wrong = {}
+    for name, errors in expected.items():
+        if SINCE.get(name, 0) <= version and found.get(name) not in errors:
+            wrong[name] = found.get(name)
+    check(not wrong, f"{who}: {len(expected)} trials {wrong}")
+
+
+def processes(args):
+    with tempfile.TemporaryDirectory() as folder:
+        d = Daemon(args, folder)
+        said = re.search(r"peltond: sandbox: (.*)", d.said())
+        check(said is not None, "the log tells of the sandbox")
+        if "no seccomp" in said[1]:
+            print(f"skipped: {said[1]}")
+            d.end()
+            return False
+        landlock = re.search(r"Landlock (\d+)", said[1])
+        version = int(landlock[1]) if landlock else 0
+        if version < 6:
+            print(f"skipped in part: Landlock {version}")
+        told = subprocess.run([f"{args.bin}/peltond", "--version"], capture_output=True, text=True)
+        libcamera = "not in this build" not in told.stdout # it may run programs
+        t.wait_until(lambda: d.filters(d.worker) == (1 if libcamera else 2), 60)
+        found = d.look(d.process.pid)
+        calls = {n: e for n, e in found.items() if n not in BROKER and n != "end"}
+        free = {n: e for n, e in calls.items() if e != EPERM}
+        check(len(calls) > 200 and not free, f"broker: {len(calls)} calls are refused {free}")
+        compare("broker", found, BROKER, version)
+        found = d.look(d.worker)
+        free = {n: found[n] for n in d.refused
+                if n in found and found[n] != EPERM and not (n[:4] == "exec" and libcamera)}
+        n = sum(name in found for name in d.refused)
+        check(n > 50 and not free, f"worker: {n} calls are refused {free}")
+        check(found.get("clone3") == ENOSYS, f"worker: clone3 {found.get('clone3')}")
+        compare("worker", found, {n: e for n, e in WORKER.items()
+                                  if n != "run" or not libcamera}, version)
+        check(d.process.poll() is None and t.workers(d.process.pid) == [d.worker],
+              "both go on after all this")
+        d.end()
+    return True
+
+
+def without(args):
+    with tempfile.TemporaryDirectory() as folder:
+        d = Daemon(args, folder, "sandbox=false")
+        check("sandbox" not in d.said() and d.filters(d.process.pid) == 0,
+              "sandbox=false: there is none")
+        check(d.filters(d.worker) == 0, "sandbox=false: none in the worker")
+        compare("broker without", d.look(d.process.pid), FREE, 99)
+        (d.folder / "other").touch() # the broker could remove it
+        compare("worker without", d.look(d.worker), FREE, 99)
+        d.end()
+
+
+def spawner_lost(args):
+    with tempfile.TemporaryDirectory() as folder:
+        d = Daemon(args, folder)
+        pid = d.process.pid
+        children = open(f"/proc/{pid}/task/{pid}/children").read().split()
+        spawner, = {int(c) for c in children} - {d.worker}
+        os.kill(spawner, signal.SIGKILL)
+        os.kill(d.worker, signal.SIGKILL)
+        said = subprocess.run([f"{args.bin}/pelton", "doctor", "--socket", d.socket],
+                              capture_output=True, text=True).stdout
+        code = d.process.wait(t.patience(20))
+        check(code == 1 and "spawner" in d.said(),
+              f"the spawner is lost: exit code {code}: {d.said().splitlines()[-1]}")
+
+
+def main():
+    p = t.argparse.ArgumentParser()
+    p.add_argument("--bin", required=True)
+    p.add_argument("--probe", required=True)
+    args = p.parse_args()
+    if not processes(args):
+        return 77
+    without(args)
+    spawner_lost(args)
+    return 1 if FAILURES else 0
+
+
+sys.exit(main())
