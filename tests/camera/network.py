@@ -39,6 +39,7 @@ class RtspServer:
 
 
 def make_clip(args, folder):
+    os.makedirs(folder, exist_ok=True)
     path = folder + "/rtsp.mp4"
     subprocess.run([args.ffmpeg, "-v", "error", "-nostdin", "-y", "-f", "lavfi", "-i",
                     "testsrc2=size=320x240:rate=25", "-t", "4", "-c:v", "libx264", "-bf", "2",
@@ -191,7 +192,58 @@ def codes(args, folder):
           f"codes: a server that says nothing: {lines} after {took:.0f} s")
 
 
-TESTS = {f.__name__: f for f in (codes, resets, rtsp)}
+class Leading(threading.Thread):
+    """Answers each request with the same words; keeps the requests."""
+
+    def __init__(self, host, answer):
+        super().__init__(daemon=True)
+        self.listener = socket.create_server((host, 0))
+        self.port = self.listener.getsockname()[1]
+        self.answer, self.requests = answer, []
+
+    def run(self):
+        while True:
+            peer, _ = self.listener.accept()
+            with peer:
+                while request := peer.recv(4096).decode(errors="replace"):
+                    self.requests.append(request)
+                    number = request.partition("CSeq: ")[2].split("\r")[0]
+                    peer.sendall(self.answer.replace("CSEQ", number).encode())
+                    if request.startswith("GET"):
+                        break
+
+
+def leads(args, folder):
+    """Servers that lead to a file here, or to a host that nobody has named: they get nothing."""
+    inner = Leading("127.0.0.2", "HTTP/1.0 404 no\r\n\r\n")
+    inner.start()
+    secret = make_clip(args, folder + "/secret")
+    at = f"127.0.0.2:{inner.port}/x.mp4"
+    moved = "RTSP/1.0 302 Moved\r\nCSeq: CSEQ\r\nLocation: %s\r\n\r\n"
+    page = "HTTP/1.0 302 Moved\r\nLocation: %s\r\n\r\n"
+    playlist = ("HTTP/1.0 200 OK\r\nContent-Type: application/vnd.apple.mpegurl\r\n\r\n#EXTM3U\n"
+                "#EXT-X-TARGETDURATION:4\n#EXTINF:4,\n%s\n#EXT-X-ENDLIST\n")
+    cases = [("rtsp", moved, f"rtsp://{at}"), ("rtsp", moved, f"file://{secret}"),
+             ("http", page, f"http://{at}"), ("http", page, f"file://{secret}"),
+             ("http", playlist, f"http://{at}"), ("http", playlist, f"file://{secret}"),
+             ("http", playlist, f"concat:{secret}"), ("http", playlist, f"subfile,,:{secret}")]
+    for scheme, answer, to in cases:
+        server = Leading("127.0.0.1", answer % to)
+        server.start()
+        p = decode(args, f"{scheme}://127.0.0.1:{server.port}/a.m3u8")
+        check(p.returncode != 0 and not hashes(p.stdout) and server.requests,
+              f"leads: {answer[:8]} to {to}: {p.stderr.splitlines()[:1]}")
+    check(not inner.requests, f"leads: the inner host was asked nothing {inner.requests[:1]}")
+    for uri in (f"concat://{secret}", f"subfile://,,:{secret}", f"cache://{secret}",
+                "data://text,x"):
+        p = decode(args, uri)
+        check(p.returncode != 0 and not hashes(p.stdout),
+              f"leads: {uri.split(':')[0]}: {p.stderr.splitlines()[:1]}")
+    p = decode(args, f"file://{secret}")
+    check(len(hashes(p.stdout)) == 100, f"leads: a file's own address: {p.stderr.strip()}")
+
+
+TESTS = {f.__name__: f for f in (codes, leads, resets, rtsp)}
 
 
 def main():

@@ -21,12 +21,18 @@
 #include <netdb.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 #include <unistd.h>
 
 #define PACKET_STREAM_BACK_US 5000000
 #define SILENCE_US            "10000000" /* of a network source, until it counts as lost */
 #define SILENCE_S             10
+/* Of addresses. Files are opened here, so none is in it, and nothing that puts addresses together.
+ */
+#define NETWORK_PROTOCOLS                                                                          \
+    "rtp,srtp,udp,tcp,tls,http,https,httpproxy,crypto,rtmp,rtmps,rtmpt,rtmpts,rtmpe,rtmpte,"       \
+    "ffrtmphttp,ffrtmpcrypt,srt"
 
 /* The name without the password that an address may hold. */
 static void shown_name(const char *name, char out[121])
@@ -53,10 +59,50 @@ static int fail(struct pelton_failure *failure, int code, const char *name, cons
     return code;
 }
 
+/* The host of an address, without login and port; NULL: it has none. */
+static const char *host_of(const char *address, size_t *length)
+{
+    const char *host = strstr(address, "://"), *end;
+    if (!host)
+        return NULL;
+    host += 3;
+    end = host + strcspn(host, "/?#");
+    for (const char *p = host; p < end; p++)
+        host = *p == '@' ? p + 1 : host;
+    const char *port = *host == '[' ? memchr(host, ']', (size_t)(end - host)) : host;
+    *length = port ? (size_t)(port - host) + strcspn(port, ":/?#") : 0;
+    return host;
+}
+
+/* A server or a playlist may lead to other places of the same host alone. Others are not in the
+ * configuration: files here, and what this machine reaches and the server does not. */
+static bool leads_elsewhere(const struct source *src, const char *address)
+{
+    size_t n, m;
+    const char *ours = src->uri ? host_of(src->uri, &n) : NULL, *other = host_of(address, &m);
+    return src->fd < 0 && ours && (!other || n != m || strncasecmp(ours, other, n) != 0);
+}
+
+/* libavformat asks before each wait and each write. It has then taken up the address that an RTSP
+ * server has sent. */
 static int interrupted(void *opaque)
 {
-    const struct source *src = opaque;
-    return atomic_load(src->stop);
+    struct source *src = opaque;
+    if (src->format && src->format->url && leads_elsewhere(src, src->format->url))
+        src->led_elsewhere = true;
+    return src->led_elsewhere || atomic_load(src->stop);
+}
+
+/* The input itself, and what a playlist names. */
+static int open_nested(AVFormatContext *format, AVIOContext **io, const char *address, int flags,
+                       AVDictionary **options)
+{
+    struct source *src = format->opaque;
+    if (leads_elsewhere(src, address)) {
+        src->led_elsewhere = true;
+        return AVERROR(EPERM);
+    }
+    return src->open_io(format, io, address, flags, options);
 }
 
 static bool is_address(const char *uri)
@@ -156,6 +202,10 @@ static int fail_network(const struct source *src, int error, struct pelton_failu
         if (is_unknown_host(src->uri))
             return fail(failure, PELTON_ERR_DNS, src->name, "the host's name is not known",
                         "check the host's name");
+        if (!strncmp(src->uri, "http", 4))
+            return fail(failure, PELTON_ERR_INPUT, src->name,
+                        "the server fails, or leads to another address",
+                        "name the address that it leads to");
         return 0;
     default:
         return 0;
@@ -164,6 +214,9 @@ static int fail_network(const struct source *src, int error, struct pelton_failu
 
 static int fail_open(const struct source *src, int error, struct pelton_failure *failure)
 {
+    if (src->led_elsewhere)
+        return fail(failure, PELTON_ERR_PERMISSION, src->name, "it leads to another host or a file",
+                    "name the other address itself");
     if (src->fd < 0 && error != AVERROR_EXIT && fail_network(src, error, failure) < 0)
         return failure->code;
     if (error == AVERROR_EXIT)
@@ -218,11 +271,18 @@ static int open_as(struct source *src, const char *uri, const AVInputFormat *for
         src->format->pb = src->io;
         /* Playlists and the like inside a descriptor must not open anything else. */
         av_dict_set(&options, "protocol_whitelist", "none", 0);
-    } else if (!strncmp(uri, "rtsp", 4)) {
+    } else {
+        src->open_io = src->format->io_open;
+        src->format->opaque = src;
+        src->format->io_open = open_nested;
+        av_dict_set(&options, "protocol_whitelist", NETWORK_PROTOCOLS, 0);
+        av_dict_set(&options, "max_redirects", "0", 0); /* http: nobody is asked about those */
+    }
+    if (src->fd < 0 && !strncmp(uri, "rtsp", 4)) {
         av_dict_set(&options, "timeout", SILENCE_US, 0);
         /* then UDP; nothing is lost on the way */
         av_dict_set(&options, "rtsp_flags", "prefer_tcp", 0);
-    } else {
+    } else if (src->fd < 0) {
         av_dict_set(&options, "rw_timeout", SILENCE_US, 0);
     }
     int err = avformat_open_input(&src->format, src->fd >= 0 ? src->name : uri, format, &options);
@@ -305,8 +365,9 @@ int source_open(struct source *src, const char *uri, int fd, const char *name, u
                            .uri = uri,
                            .stop = stop,
                            .opened_s = time(NULL)};
-    if (uri && !is_address(uri)) {
-        src->fd = src->own_fd = open(uri, O_RDONLY | O_CLOEXEC);
+    const char *path = uri && !strncmp(uri, "file:", 5) ? uri + 5 : uri;
+    if (path && (path != uri || !is_address(uri))) {
+        src->fd = src->own_fd = open(path, O_RDONLY | O_CLOEXEC);
         if (src->fd < 0)
             return fail_errno(src, errno, failure);
     }

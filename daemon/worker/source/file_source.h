@@ -34,6 +34,9 @@ struct source {
     bool shows_part;  /* the container's size counts, where it is smaller than the pictures */
     bool truncated;   /* the container promised more */
     bool cut;         /* source_read has failed for that: all packets were given */
+    /* of libavformat; used between its own questions (file_source.c) */
+    int (*open_io)(AVFormatContext *, AVIOContext **, const char *, int, AVDictionary **);
+    bool led_elsewhere; /* to another host or to a file; the input is refused */
     time_t opened_s;
     /* camera_units.c: access units come from there, format only describes them */
     struct v4l2_subscription *camera;
