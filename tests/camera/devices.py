@@ -41,6 +41,7 @@ def environment(args, prefix):
     """--preload is AddressSanitizer's library, which has to come first; what it says is looked for
     in the end, as a worker that dies is started again."""
     env = {**os.environ, "V4L2_SHIM": prefix,
+           "PELTON_CONFIG_SANDBOX": "false", # the library writes files of its own
            "LD_PRELOAD": ":".join(filter(None, [args.preload, args.bin + "/v4l2_shim.so"]))}
     return ({**env, "ASAN_OPTIONS": f"detect_leaks=0:log_path={args.folder}/asan"} if args.preload
             else env)
