@@ -71,10 +71,6 @@ class Reader:
         self.run.communicate()
 
 
-def children(pid):
-    return [int(p) for p in open("/proc/%d/task/%d/children" % (pid, pid)).read().split()]
-
-
 def kill_workers(args, path, truth, rng):
     with t.Daemon(args, "-c", "restarts=16", "-c", "restart_window_ms=1") as daemon:
         t.warm_up(args, daemon, path)
@@ -85,7 +81,7 @@ def kill_workers(args, path, truth, rng):
             if not reader.read(BETWEEN + rng.randrange(BETWEEN)):
                 break
             time.sleep(rng.random() * 0.005)
-            for pid in children(daemon.process.pid):
+            for pid in t.workers(daemon.process.pid):
                 os.kill(pid, signal.SIGKILL)
                 killed += 1
         reader.read(2 * FRAMES)
