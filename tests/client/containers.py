@@ -187,6 +187,23 @@ def cut(case):
                    "exit %d" % strict.returncode)
 
 
+def vui(case):
+    """The last bytes of the SPS are its VUI's."""
+    path = "%s/vui.264" % case.d
+    case.ffmpeg(*PICTURE, *X264, path)
+    nals = pathlib.Path(path).read_bytes().split(b"\0\0\0\1")
+    whole = md5s(case.ours(path).stdout.decode())
+    broken = [nal[:-3] if nal[:1] and nal[0] & 31 == 7 else nal for nal in nals]
+    pathlib.Path(path).write_bytes(b"\0\0\0\1".join(broken))
+    ours = subprocess.run([case.args.bin + "/pelton", "decode", "--socket", case.daemon.socket,
+                           "-i", path, "-f", "framemd5", "-"],
+                          stdin=subprocess.DEVNULL, capture_output=True)
+    case.check("a broken VUI", broken != nals and ours.returncode == 0 and
+               md5s(ours.stdout.decode()) == whole and
+               ours.stderr.count(b"its VUI is broken, and left out") == 1,
+               "exit %d: %s" % (ours.returncode, ours.stderr))
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     t.add_arguments(p)
@@ -196,7 +213,7 @@ def main():
         return t.SKIPPED
     with tempfile.TemporaryDirectory() as d, t.Daemon(args) as daemon:
         case = Case(args, daemon, d)
-        for group in (matrices, sizes, choice, clocks, changes, cut):
+        for group in (matrices, sizes, choice, clocks, changes, cut, vui):
             if not args.only or args.only in group.__name__:
                 group(case)
     print("%d of %d as ffmpeg has it" % (case.count - case.bad, case.count))

@@ -40,6 +40,14 @@ static void stream_warn(struct stream *st, enum pelton_warnings warning)
     engine_unlock(st->engine);
 }
 
+/* Of the last sequence parameter set. Its pictures are as they should be. */
+static void warn_of_vui(struct stream *st)
+{
+    const struct h264_sps *sps = st->codec ? h264_stream_sps(st->codec) : NULL;
+    if (sps && sps->vui_broken)
+        stream_warn(st, PELTON_WARN_VUI);
+}
+
 /* ---- input ---- */
 
 static void account_cpu(struct stream *st)
@@ -270,6 +278,7 @@ static void run(struct stream *st)
             return;
         START_TRACE_FIRST("last access unit was read");
         flush(st);
+        warn_of_vui(st);
         if (got < 0 && st->source.cut && st->session->params.on_error != PELTON_ON_ERROR_FAIL) {
             stream_warn(st, PELTON_WARN_TRUNCATED);
             got = 0;
