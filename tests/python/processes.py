@@ -4,7 +4,7 @@
 by spawn, a killed worker of the daemon, a daemon that is killed and started again, many opens
 without growth, and a live reader that sleeps longer than the daemon is patient.
 """
-import argparse, ctypes, gc, itertools, multiprocessing, os, pathlib, signal, subprocess, tempfile
+import argparse, ctypes, gc, itertools, multiprocessing, os, signal, subprocess, tempfile
 import threading, time
 
 from pythontest import check, clip, equal, finish, framemd5, md5, raises, t, use_programs
@@ -112,11 +112,6 @@ def threads(paths, args, daemon):
     equal(got, want, f"{len(paths)} threads on one connection")
 
 
-def worker_of(daemon):
-    tasks = pathlib.Path(f"/proc/{daemon.process.pid}/task")
-    return [int(p) for task in tasks.iterdir() for p in (task / "children").read_text().split()]
-
-
 def killed_worker(args, daemon, folder):
     path = clip(folder, "long.mp4", "-x264-params", "keyint=10", frames=120)
     want = framemd5(args, daemon, path)
@@ -126,7 +121,7 @@ def killed_worker(args, daemon, folder):
         got = facts(itertools.islice(s, 9))
         held = s.read()
         before = md5(held)
-        for pid in worker_of(daemon):
+        for pid in t.workers(daemon.process.pid):
             os.kill(pid, signal.SIGKILL)
         got += facts(s)
         equal(md5(held), before, "a frame of before is as it was")
