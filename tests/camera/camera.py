@@ -562,7 +562,8 @@ def write_shim(path, **changes):
 def v4l2(args, clip):
     """Capture and controls against a device made of ioctls (v4l2_shim.c)."""
     path = args.folder + "/video-shim"
-    env = {**os.environ, "V4L2_SHIM": path, "PELTON_CONFIG_SANDBOX": "false", "LD_PRELOAD": args.bin + "/v4l2_shim.so"}
+    env = {**os.environ, "V4L2_SHIM": path, "PELTON_CONFIG_SANDBOX": "false",
+           "LD_PRELOAD": args.bin + "/v4l2_shim.so"}
     uri = "v4l2://" + path + "?fps=60"
     for name, changes, keys in (("SRGGB10P, padded rows", {}, ""),
                                 ("SGRBG8", {"fourcc": "GRBG", "depth": 8, "packed": 0,
