@@ -9,6 +9,8 @@ import zipfile
 
 from pythontest import ROOT, SKIPPED, check, equal, finish, t
 
+PROGRAMS = ("pelton", "peltond", "peltond-worker") # a static peltond is its own worker
+
 READ = """
 import pelton, pathlib
 from pelton import _daemon
@@ -23,7 +25,7 @@ def tarball(args, folder):
     top = folder + "/pelton-0-linux"
     os.makedirs(top + "/bin")
     os.makedirs(top + "/share/pelton")
-    for name in ("pelton", "peltond"):
+    for name in PROGRAMS:
         subprocess.run(["strip", "-o", f"{top}/bin/{name}", f"{args.bin}/{name}"], check=True)
     shutil.copy(ROOT / "packaging/demo.mp4", top + "/share/pelton")
     shutil.copy(ROOT / "LICENSE", top)
@@ -50,8 +52,8 @@ def record(wheel):
             hashlib.sha256(data).digest()).rstrip(b"=").decode()
         want = [[n, digest(z.read(n)), str(len(z.read(n)))] for n in z.namelist() if n != name]
         equal(lines, want + [[name, "", ""]], f"{len(lines)} files of RECORD")
-        modes = [z.getinfo(f"pelton/bin/{n}").external_attr >> 16 for n in ("pelton", "peltond")]
-        equal(modes, [0o100755] * 2, "programs may be run")
+        modes = [z.getinfo(f"pelton/bin/{n}").external_attr >> 16 for n in PROGRAMS]
+        equal(modes, [0o100755] * len(PROGRAMS), "programs may be run")
         text = z.read("pelton/pelton.proto")
         equal(text, (ROOT / "proto/pelton.proto").read_bytes(), "pelton.proto is the tree's")
 
@@ -59,7 +61,7 @@ def record(wheel):
 def unpack(wheel, folder):
     with zipfile.ZipFile(wheel) as z:
         z.extractall(folder)
-    for name in ("pelton", "peltond"):
+    for name in PROGRAMS:
         os.chmod(f"{folder}/pelton/bin/{name}", 0o755)
 
 
