@@ -156,8 +156,8 @@ def spawner_lost(args):
         spawner, = {int(c) for c in children} - {d.worker}
         os.kill(spawner, signal.SIGKILL)
         os.kill(d.worker, signal.SIGKILL)
-        said = subprocess.run([f"{args.bin}/pelton", "doctor", "--socket", d.socket],
-                              capture_output=True, text=True).stdout
+        t.wait_until(lambda: " ended: signal 9" in d.said(), 20) # else nobody is started again
+        subprocess.run([f"{args.bin}/pelton", "doctor", "--socket", d.socket], capture_output=True)
         code = d.process.wait(t.patience(20))
         check(code == 1 and "spawner" in d.said(),
               f"the spawner is lost: exit code {code}: {d.said().splitlines()[-1]}")
