@@ -9,7 +9,7 @@ Each loss is followed by a new daemon, up to three by the same one. A device tha
 name and is lost more often than restarts allow is refused in words.
 Exit codes: 0, 1, 77 skipped (no ffmpeg).
 """
-import argparse, os, pathlib, random, shutil, subprocess, sys, tempfile
+import argparse, os, pathlib, random, re, shutil, subprocess, sys, tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
@@ -46,7 +46,7 @@ class LossyDaemon(t.Daemon):
             f.write(FILE.pack(calls, submission, b""))
 
     def losses(self):
-        return sum("lost its device" in line for line in self.lines())
+        return sum(bool(re.search(r"worker \d+ ended", line)) for line in self.lines())
 
 
 def reader(args, daemon, path):
