@@ -4,13 +4,11 @@
  * must end in time, without a crash, a sanitizer's report or a leak. Frames before the damage, and
  * from the next IDR picture on, must be as in the clean stream.
  *
- *   mutate [options] STREAM...
- *     --seed S --count N --from N   mutations N, N + 1, .. of seed S
- *     --jobs N                      processes
- *     --macroblocks N               streams are cut to so many, at the end of a picture
- *     --write FILE                  writes the damaged stream of --from, too
+ *   mutate [--seed S] [--count N] [--from N] [--jobs N] [--macroblocks N] [--write FILE] STREAM...
  *
- * Of one mutation each frame between the damage and the next IDR picture is printed.
+ * It runs mutations N, N + 1 and so on of seed S, in as many processes as --jobs says. Streams are
+ * cut to so many macroblocks, at the end of a picture. --write writes the damaged stream of --from.
+ * Of a single mutation it prints each frame between the damage and the next IDR picture.
  *
  * Exit: 0, 1 something failed, 2 usage.
  */
