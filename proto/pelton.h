@@ -40,7 +40,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "pelton_side.h" /* beside this file, installed or not */
+#include "pelton_info.h" /* beside this file, installed or not */
+#include "pelton_side.h"
 
 #if defined(__GNUC__)
 #define PELTON_API __attribute__((visibility("default")))
@@ -238,86 +239,6 @@ struct pelton_open_params {
 /* Sets every field to its default and fd to -1, so that a missing source is an error. */
 static inline void pelton_open_params_init(struct pelton_open_params *out);
 
-/* ---- what is known of a source ---- */
-
-struct pelton_rational {
-    int32_t num, den;
-};
-
-enum pelton_range { PELTON_RANGE_UNKNOWN, PELTON_RANGE_LIMITED, PELTON_RANGE_FULL };
-/* Who says so. */
-enum pelton_colour_source {
-    PELTON_COLOUR_ASSUMED, /* nobody: it follows from the size */
-    PELTON_COLOUR_BITSTREAM,
-    PELTON_COLOUR_CONTAINER,
-    PELTON_COLOUR_USER
-};
-struct pelton_colour {
-    uint8_t primaries, transfer, matrix; /* numbers of H.264 annex E */
-    uint8_t siting;                      /* chroma_sample_loc_type + 1; 0: unknown */
-    enum pelton_range range;
-    enum pelton_colour_source source;
-};
-
-/* How a picture must be turned and mirrored before it is shown, by the container's display matrix.
- * The numbers are Exif's. Frames leave unturned. */
-enum pelton_orientation {
-    PELTON_UPRIGHT = 1, /* so is 0 */
-    PELTON_MIRRORED,    /* left and right change places */
-    PELTON_TURNED_180,
-    PELTON_UPSIDE_DOWN,    /* top and bottom change places */
-    PELTON_TRANSPOSED,     /* rows become columns */
-    PELTON_TURNED_90,      /* clockwise */
-    PELTON_ANTITRANSPOSED, /* rows become columns, from the right and from below */
-    PELTON_TURNED_270
-};
-
-enum pelton_video_flags {
-    PELTON_VIDEO_DEFAULT = 1,  /* the container calls it so */
-    PELTON_VIDEO_ATTACHED = 2, /* a cover or another still picture */
-    PELTON_VIDEO_CHOSEN = 4
-};
-enum { PELTON_MAX_VIDEOS = 8 };
-/* A video stream of a container. */
-struct pelton_video {
-    char codec[32];
-    uint32_t width, height;
-    uint32_t flags; /* enum pelton_video_flags */
-};
-
-/* From the container and the bitstream. */
-struct pelton_info {
-    char container[64], codec[32], profile[64], pix_fmt[32];
-    int32_t level;
-    uint32_t width, height, coded_width, coded_height; /* pixels */
-    struct pelton_rational time_base, frame_rate /* as FFmpeg's r_frame_rate */, avg_frame_rate,
-        sar;
-    bool supported, reserved[3];
-    int64_t start_pts;            /* in time_base; INT64_MIN: unknown */
-    int64_t duration_us;          /* -1: unknown */
-    int64_t frames;               /* -1: unknown */
-    uint64_t bit_rate;            /* bits per second; 0: unknown */
-    char unsupported_element[64]; /* the syntax element that is not supported, else empty */
-    char unsupported_what[128];   /* the same in words */
-    struct pelton_colour colour;
-    struct pelton_vui vui;
-    uint32_t orientation; /* enum pelton_orientation */
-    uint32_t videos;      /* entries of video[] */
-    struct pelton_video video[PELTON_MAX_VIDEOS];
-};
-
-/* What the first access units of a stream carry beside their samples. */
-enum { PELTON_MAX_SEI_TYPES = 32 };
-struct pelton_probe_sei {
-    uint32_t pictures; /* that were read */
-    uint32_t types;    /* entries of type[] */
-    struct {
-        uint32_t type, count;
-    } type[PELTON_MAX_SEI_TYPES]; /* payloadType, number of messages */
-    /* The first message of each kind. The caller frees it by free(). NULL: none. */
-    struct pelton_side_data *first;
-};
-
 /* ---- opening ---- */
 
 /* Opens a source and subscribes. Fills *info where info is not NULL, also on
@@ -509,91 +430,8 @@ static inline int pelton_controls(struct pelton_stream *stream, int timeout_ms,
                                   const struct pelton_control *set, uint32_t n_set,
                                   struct pelton_control out[PELTON_MAX_CONTROLS], uint32_t *n_out);
 
-/* ---- named sources of the daemon's configuration ---- */
-
-/* The uri of a named source is "source:NAME". */
-enum pelton_source_state {
-    PELTON_SOURCE_CLOSED, /* nobody reads it */
-    PELTON_SOURCE_OPENING,
-    PELTON_SOURCE_RUNNING,
-    PELTON_SOURCE_LOST,    /* it was running; cause says what happened */
-    PELTON_SOURCE_BACKOFF, /* the daemon opens it again after a while; cause as before */
-    PELTON_SOURCE_ENDED,   /* for its last reader; cause is empty where it ended regularly */
-    PELTON_SOURCE_REMOVED  /* the configuration no longer names it (pelton_sources_next only) */
-};
-struct pelton_source {
-    char name[64], uri[256]; /* without passwords */
-    uint32_t readers;
-    enum pelton_source_state state;
-    char cause[256];
-    /* The rest is from its last opening; empty and 0: it was never open. */
-    char codec[32], format[64];
-    uint32_t width, height;
-    struct pelton_rational frame_rate;
-    int64_t since_ns; /* CLOCK_MONOTONIC: in this state since then */
-};
-/* Lists at most 128 sources. The caller frees *out by free(). */
-static inline int pelton_sources(struct pelton *conn, int timeout_ms, struct pelton_source **out,
-                                 size_t *count);
-/* Starts to watch. pelton_sources_next then gives each source once, and again after each change of
- * its state, readers or format. The number of sources has no limit. */
-PELTON_API int pelton_sources_watch(struct pelton *conn, int timeout_ms);
-/* Returns 1: *out is the next change. PELTON_ERR_TIMEOUT: nothing has changed yet. A caller who is
- * behind by more than 1,024 changes misses the oldest. */
-static inline int pelton_sources_next(struct pelton *conn, int timeout_ms,
-                                      struct pelton_source *out);
-
-/* ---- the daemon itself ---- */
-
-struct pelton_reloaded {
-    uint32_t added, removed, changed, kept; /* sources */
-    char note[256]; /* settings that need a restart of the daemon; may be empty */
-};
-/* Makes the daemon read its configuration again, as SIGHUP does. Only root and the daemon's own
- * user may do this; others get PELTON_ERR_PERMISSION. PELTON_ERR_USAGE: the file is wrong at the
- * place that the failure names, and nothing has changed. */
-static inline int pelton_reload(struct pelton *conn, int timeout_ms, struct pelton_reloaded *out);
-/* Ends the daemon; the same rights. Returns when the daemon has closed the connection. */
-PELTON_API int pelton_shutdown(struct pelton *conn, int timeout_ms);
-
-struct pelton_stream_status {
-    uint64_t id;                            /* unique since the daemon started */
-    char name[128], source[64], client[64]; /* source: named in the configuration; empty: none */
-    int32_t pid;
-    uint32_t uid;
-    enum pelton_source_state state;
-    enum pelton_policy policy;
-    uint32_t depth;
-    uint32_t waiting, held, slots; /* frames that wait for a credit; slots in use; all slots */
-    char pix_fmt[16];
-    uint32_t width, height;
-    uint64_t frames; /* sent */
-    uint64_t dropped_source, dropped_decoder, dropped_client, restarts;
-    int64_t age_ns;                /* from the reading of the last frame to its sending */
-    uint64_t gpu_entropy_pictures; /* as in pelton_stats, at most a second old */
-    double gpu_entropy;
-    bool libavcodec; /* as in pelton_stats */
-    uint8_t reserved[7];
-};
-struct pelton_status {
-    char server[64];
-    char device[256]; /* name of the device in use, or of libavcodec; empty: none is open */
-    bool software, reserved[3];
-    uint32_t devices; /* that share the streams; 0: none is open */
-    uint32_t n_streams, most_streams, n_clients, most_clients;
-    uint64_t up_ms;
-    bool libavcodec; /* as in pelton_device */
-    uint8_t reserved_end[7];
-    /* as in pelton_stats, of all workers, at most a second old */
-    uint64_t worker_gpu[PELTON_MEMORY_MOST], worker_host[PELTON_MEMORY_MOST];
-};
-/* The state of the daemon and of its streams. Streams of other users are shown only to root and to
- * the daemon's own user. *streams holds *count entries, at most 128; the caller frees it by free().
- */
-static inline int pelton_status(struct pelton *conn, int timeout_ms, struct pelton_status *out,
-                                struct pelton_stream_status **streams, size_t *count);
-
-#include "pelton_sized.h" /* the functions that pass sizes on */
+#include "pelton_daemon.h" /* named sources, and the daemon itself */
+#include "pelton_sized.h"  /* the functions that pass sizes on */
 
 #ifdef __cplusplus
 }

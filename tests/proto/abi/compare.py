@@ -40,7 +40,7 @@ def differences(release, library, rules):
 
 
 def check_symbols(library):
-    text = "".join((ROOT / "proto" / h).read_text() for h in next_header.HEADERS)
+    text = "".join(h.read_text() for h in next_header.headers(ROOT / "proto"))
     marked = set(re.findall(r"PELTON_API [^;{]*?\b(pelton_\w+)\(", text))
     listed = set(re.findall(r"^\s+(pelton_\w+);", (ROOT / "proto/libpelton.map").read_text(), re.M))
     out = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True,

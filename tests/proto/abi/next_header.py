@@ -8,9 +8,13 @@ Each structure that a call takes or gives gets 32 bytes more at its end (pelton.
 --break struct pelton_frame gets a field at its beginning, as no version may have it."""
 import pathlib, re, sys
 
-HEADERS = ("pelton.h", "pelton_side.h", "pelton_sized.h")
 OWNED = {"pelton_side_data"}  # by the library, and it grows
 OPAQUE = {"pelton", "pelton_stream"}
+
+
+def headers(folder):
+    """pelton.h, and what it includes of libpelton."""
+    return [folder / "pelton.h", *sorted(folder.glob("pelton_*.h"))]
 
 
 def growing(sized):
@@ -26,8 +30,8 @@ def main():
     source, target = map(pathlib.Path, words)
     target.mkdir(parents=True, exist_ok=True)
     names, done = growing((source / "pelton_sized.h").read_text()), set()
-    for header in HEADERS:
-        text = (source / header).read_text()
+    for header in headers(source):
+        text = header.read_text()
         for name in names:
             head = f"\nstruct {name} {{\n"
             if head not in text:
@@ -39,7 +43,7 @@ def main():
             text = text[:end] + more + text[end:]
             if breaks and name == "pelton_frame":
                 text = text[:start] + "    uint64_t wrong;\n" + text[start:]
-        (target / header).write_text(text)
+        (target / header.name).write_text(text)
     assert len(done) > 10 and done == names, names ^ done
     return 0
 
