@@ -35,11 +35,16 @@ def add_arguments(p):
     p.add_argument("--timeout", type=float, default=LIMIT_S, help="seconds for one decode")
 
 
-def arguments(text, *programs):
-    """The arguments of a test whose description is text. Without the programs it is skipped."""
+def parser(text):
+    """Reads the arguments of a test whose description is text."""
     p = argparse.ArgumentParser(description=text.splitlines()[0])
     add_arguments(p)
-    args = p.parse_args()
+    return p
+
+
+def arguments(text, *programs):
+    """The arguments of a test whose description is text. Without the programs it is skipped."""
+    args = parser(text).parse_args()
     for program in (args.ffmpeg, *programs):
         if not shutil.which(program):
             print("skipped: no", program)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """pelton bench --kernels as a command: the CSV file holds the measurements. Exit code 77: no
 device."""
-import argparse, csv, pathlib, subprocess, sys, tempfile
+import csv, pathlib, subprocess, sys, tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t
@@ -25,9 +25,7 @@ def bench(args, folder, *words):
 
 
 def main():
-    p = argparse.ArgumentParser()
-    t.add_arguments(p)
-    args = p.parse_args()
+    args = t.parser(__doc__).parse_args()
     with tempfile.TemporaryDirectory() as folder:
         rows = bench(args, folder, "reduce", "--size", "64x64", "--format", "rgba8")
         assert all((row["family"], row["width"], row["height"], row["format"]) ==

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """pelton tune and its choices: kept, shown by doctor, forced. Every frame stays the same under any
 choice. Exit code 77: no device or x264."""
-import argparse, glob, os, pathlib, shutil, subprocess, sys, tempfile
+import glob, os, pathlib, shutil, subprocess, sys, tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t
@@ -55,9 +55,7 @@ def daemon_start(args):
 
 
 def main():
-    p = argparse.ArgumentParser()
-    t.add_arguments(p)
-    args = p.parse_args()
+    args = t.parser(__doc__).parse_args()
     print("PELTON_SEED=" + t.SEED)
     with tempfile.TemporaryDirectory() as cache:
         os.environ["XDG_CACHE_HOME"] = cache

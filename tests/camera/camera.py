@@ -5,7 +5,7 @@ controls, loss, bad addresses.
 
   camera.py [--seconds N] NAME...    of tests; or delays: those that measure time; or daemon: others
 """
-import argparse, os, pathlib, signal, socket, struct, subprocess, sys, tempfile, time, urllib.parse
+import os, pathlib, signal, socket, struct, subprocess, sys, tempfile, time, urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t
@@ -633,8 +633,7 @@ GROUPS["daemon"] = [name for name in TESTS if name not in GROUPS["delays"]]
 
 
 def main():
-    p = argparse.ArgumentParser()
-    t.add_arguments(p)
+    p = t.parser(__doc__)
     p.add_argument("--seconds", type=int, default=10)
     p.add_argument("--clip", help="scene, instead of one made by ffmpeg")
     p.add_argument("--size", default="320x240", help="serve: of the camera")

@@ -4,7 +4,7 @@
 
   config.py NAME...
 """
-import argparse, base64, glob, grp, json, os, pathlib, signal, socket, subprocess, sys, tempfile
+import base64, glob, grp, json, os, pathlib, signal, socket, subprocess, sys, tempfile
 import threading, time
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -386,8 +386,7 @@ TESTS = {f.__name__: f for f in (reload, watch, passwords, service)}
 
 
 def main():
-    p = argparse.ArgumentParser()
-    t.add_arguments(p)
+    p = t.parser(__doc__)
     p.add_argument("names", nargs="*")
     args = p.parse_args()
     print("seed", t.SEED)

@@ -5,7 +5,7 @@ themselves, JPEG, H.264, memory, plugging in and out. vivid.py tests the kernel'
 
   devices.py NAME...
 """
-import argparse, concurrent.futures, json, os, pathlib, random, signal, subprocess, sys, tempfile
+import concurrent.futures, json, os, pathlib, random, signal, subprocess, sys, tempfile
 import threading, time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
@@ -680,8 +680,7 @@ TESTS = {f.__name__: f for f in (pictures, planes, lies, shared, choice, control
 
 
 def main():
-    p = argparse.ArgumentParser()
-    t.add_arguments(p)
+    p = t.parser(__doc__)
     p.add_argument("--preload", default="")
     p.add_argument("names", nargs="*")
     args = p.parse_args()

@@ -6,7 +6,7 @@ vimc.py tests the kernel's own.
 
   media.py NAME...
 """
-import argparse, os, pathlib, subprocess, sys, tempfile
+import os, pathlib, subprocess, sys, tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import devices, peltontest as t
@@ -180,8 +180,7 @@ TESTS = {f.__name__: f for f in (exposure, control, choices, refusals, libcamera
 
 
 def main():
-    p = argparse.ArgumentParser()
-    t.add_arguments(p)
+    p = t.parser(__doc__)
     p.add_argument("--preload", default="")
     p.add_argument("names", nargs="*")
     args = p.parse_args()

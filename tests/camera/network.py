@@ -5,7 +5,7 @@ refuse, reset or stay silent.
 
   network.py NAME...
 """
-import argparse, concurrent.futures, os, pathlib, socket, struct, subprocess, sys, tempfile
+import concurrent.futures, os, pathlib, socket, struct, subprocess, sys, tempfile
 import threading, time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
@@ -247,8 +247,7 @@ TESTS = {f.__name__: f for f in (codes, leads, resets, rtsp)}
 
 
 def main():
-    p = argparse.ArgumentParser()
-    t.add_arguments(p)
+    p = t.parser(__doc__)
     p.add_argument("names", nargs="*")
     args = p.parse_args()
     names = args.names or list(TESTS)

@@ -9,7 +9,7 @@ multiplanar=1,2,1,2). Their input is a webcam that shows colour bars of known co
 a virtual machine (vivid_vm.py). --brief takes every third format, and the errors. Skipped without
 driver and machine.
 """
-import argparse, concurrent.futures, contextlib, fcntl, glob, os, pathlib, struct, subprocess, sys
+import concurrent.futures, contextlib, fcntl, glob, os, pathlib, struct, subprocess, sys
 import tempfile, time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
@@ -278,8 +278,7 @@ TESTS = {f.__name__: f for f in (formats, errors, controls)}
 
 
 def main():
-    p = argparse.ArgumentParser()
-    t.add_arguments(p)
+    p = t.parser(__doc__)
     p.add_argument("--vm", action="store_true")
     p.add_argument("--brief", action="store_true")
     p.add_argument("--kernel", help="of the machine: a folder with boot/ and lib/modules/")

@@ -6,7 +6,7 @@ out.
 
 Exit codes: 0, 1, 77 skipped (no ffmpeg with libx264).
 """
-import argparse, array, pathlib, shutil, struct, subprocess, sys, tempfile
+import array, pathlib, shutil, struct, subprocess, sys, tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t
@@ -205,9 +205,7 @@ def vui(case):
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    t.add_arguments(p)
-    args = p.parse_args()
+    args = t.parser(__doc__).parse_args()
     if not shutil.which(args.ffmpeg):
         print("skipped: no", args.ffmpeg)
         return t.SKIPPED

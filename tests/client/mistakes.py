@@ -12,7 +12,7 @@ expressions. They stand in the XX
 
 Exit codes: 0, 1, 77 skipped (no ffmpeg).
 """
-import argparse, concurrent.futures, os, pathlib, pty, re, shlex, shutil, socket, subprocess
+import concurrent.futures, os, pathlib, pty, re, shlex, shutil, socket, subprocess
 import sys, tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
@@ -145,9 +145,7 @@ def user_possible(args):
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    t.add_arguments(p)
-    args = p.parse_args()
+    args = t.parser(__doc__).parse_args()
     args.bin = t.binaries(os.path.abspath(args.bin))
     if not shutil.which("ffmpeg"):
         print("skipped: no ffmpeg")

@@ -8,7 +8,7 @@ nobody asks for a stream.
 
 Exit codes: 0, 1.
 """
-import argparse, os, pathlib, re, signal, subprocess, sys, tempfile
+import os, pathlib, re, signal, subprocess, sys, tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t
@@ -74,9 +74,7 @@ def place(lines, step):
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    t.add_arguments(p)
-    args = p.parse_args()
+    args = t.parser(__doc__).parse_args()
     bad = []
     for value in ("", "1"):
         told = subprocess.run([args.bin + "/pelton", "version"], capture_output=True, text=True,

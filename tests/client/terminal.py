@@ -4,7 +4,7 @@
 
 Exit codes: 0, 1, 77 skipped (no ffmpeg).
 """
-import argparse, contextlib, fcntl, os, pathlib, pty, re, select, shutil, struct, subprocess, sys
+import contextlib, fcntl, os, pathlib, pty, re, select, shutil, struct, subprocess, sys
 import tempfile, termios, time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
@@ -229,9 +229,7 @@ def check_completion(s):
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    t.add_arguments(p)
-    args = p.parse_args()
+    args = t.parser(__doc__).parse_args()
     if not shutil.which("ffmpeg"):
         print("skipped: no ffmpeg")
         return t.SKIPPED

@@ -11,15 +11,14 @@ pipelines are compiled once.
 
 Exit codes: 0 all equal, 1 not, 77 skipped (no streams).
 """
-import argparse, concurrent.futures, csv, os, pathlib, re, subprocess, sys, tempfile, time
+import concurrent.futures, csv, os, pathlib, re, subprocess, sys, tempfile, time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t
 
 
 def arguments():
-    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    t.add_arguments(p)
+    p = t.parser(__doc__)
     p.add_argument("--streams", default=os.environ.get("PELTON_STREAMS",
                                                        str(t.ROOT.parent / "shared/streams")))
     p.add_argument("--tag", help="rows with this tag only")

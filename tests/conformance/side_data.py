@@ -9,7 +9,7 @@ the conformance streams, if present, with ffprobe.
 
 Exit codes: 0 all equal, 1 not, 77 skipped (no x264, ffmpeg or ffprobe).
 """
-import argparse, json, os, pathlib, random, shutil, subprocess, sys, tempfile, time, uuid
+import json, os, pathlib, random, shutil, subprocess, sys, tempfile, time, uuid
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t
@@ -333,8 +333,7 @@ CONFORMANCE = ("x264/mbaff_bff.264", "x264/fakeinterlaced.264", "x264/bluray.264
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    t.add_arguments(p)
+    p = t.parser(__doc__)
     p.add_argument("--ffprobe", default="ffprobe")
     p.add_argument("--streams", default=os.environ.get("PELTON_STREAMS",
                                                        str(t.ROOT.parent / "shared/streams")))

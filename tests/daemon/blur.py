@@ -3,7 +3,7 @@
 """Privacy blur from the command and from a daemon's configuration. Samples inside the rectangles
 equal the model; all others stay as without blur. No request gets round the rectangles of the
 configuration."""
-import argparse, os, pathlib, random, subprocess, sys, tempfile
+import os, pathlib, random, subprocess, sys, tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t
@@ -255,9 +255,7 @@ TESTS = [camera, formats, fields, refused, sizes, configured]
 
 
 def main():
-    p = argparse.ArgumentParser()
-    t.add_arguments(p)
-    args = p.parse_args()
+    args = t.parser(__doc__).parse_args()
     print(f"PELTON_SEED={t.SEED}")
     with tempfile.TemporaryDirectory() as args.folder, t.Daemon(args) as daemon:
         for test in TESTS:

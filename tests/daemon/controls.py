@@ -4,7 +4,7 @@
 
   controls.py --bin build/bin
 """
-import argparse, os, pathlib, signal, subprocess, sys, tempfile
+import os, pathlib, signal, subprocess, sys, tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent)]
@@ -96,9 +96,7 @@ def ends(w):
 
 
 def main():
-    p = argparse.ArgumentParser()
-    t.add_arguments(p)
-    args = p.parse_args()
+    args = t.parser(__doc__).parse_args()
     args.bin = os.path.abspath(args.bin)
     with tempfile.TemporaryDirectory() as folder:
         w = World(args, folder)

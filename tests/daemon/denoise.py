@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Luminance denoise on the simulated sensor: PSNR against the same scene without noise, in linear
 light and after the tone curve."""
-import argparse, math, pathlib, subprocess, sys, tempfile
+import math, pathlib, subprocess, sys, tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t
@@ -33,8 +33,7 @@ def psnr(a, b):
 
 
 def main():
-    p = argparse.ArgumentParser()
-    t.add_arguments(p)
+    p = t.parser(__doc__)
     p.add_argument("--electrons", type=int, default=1000)
     p.add_argument("--strength", type=float, default=1)
     args = p.parse_args()

@@ -5,7 +5,7 @@ skipped elsewhere.
 
   rights.py --bin build/bin
 """
-import argparse, json, os, pathlib, subprocess, sys
+import json, os, pathlib, subprocess, sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
@@ -119,9 +119,7 @@ def configuration(w):
 
 
 def main():
-    p = argparse.ArgumentParser()
-    t.add_arguments(p)
-    args = p.parse_args()
+    args = t.parser(__doc__).parse_args()
     args.bin = os.path.abspath(args.bin)
     if os.geteuid() != 0:
         print("skipped: several users are needed, run it as root")

@@ -5,7 +5,7 @@ of their own are needed: the test runs as root in a mount namespace, and is skip
 
   sockets.py --bin build/bin
 """
-import argparse, grp, json, os, pathlib, pwd, shutil, subprocess, sys, tempfile
+import grp, json, os, pathlib, pwd, shutil, subprocess, sys, tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent)]
@@ -199,9 +199,7 @@ def folders(w):
 
 
 def main():
-    p = argparse.ArgumentParser()
-    t.add_arguments(p)
-    args = p.parse_args()
+    args = t.parser(__doc__).parse_args()
     args.bin = os.path.abspath(args.bin)
     in_namespace()
     w = World(args)

@@ -16,7 +16,7 @@ and our mean PSNR must not be below FFmpeg's.
 Sources: conformance streams, and encodes of a small form of the street clip, or of a synthetic one
 if the streams are absent. Exit codes: 0, 1, 77 skipped (no ffmpeg or x264).
 """
-import argparse, concurrent.futures, csv, os, pathlib, random, re, shutil, statistics, subprocess
+import concurrent.futures, csv, os, pathlib, random, re, shutil, statistics, subprocess
 import sys, tempfile, time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
@@ -329,8 +329,7 @@ def table(results):
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    t.add_arguments(p)
+    p = t.parser(__doc__)
     p.set_defaults(only="")
     p.add_argument("--ffprobe", default="ffprobe")
     p.add_argument("--streams", default=os.environ.get("PELTON_STREAMS")

@@ -5,7 +5,7 @@ them.
 
 Exit codes: 0, 1, 77 skipped (no ffmpeg or x264).
 """
-import argparse, os, pathlib, random, re, shutil, subprocess, sys, tempfile, time
+import os, pathlib, random, re, shutil, subprocess, sys, tempfile, time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t
@@ -72,8 +72,7 @@ def mutate(r, data):
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    t.add_arguments(p)
+    p = t.parser(__doc__)
     p.add_argument("--count", type=int, default=200)
     p.add_argument("--seed", type=int, default=int(os.environ.get("PELTON_SEED",
                                                                   time.strftime("%Y%m%d"))))

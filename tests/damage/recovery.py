@@ -11,7 +11,7 @@ point unless asked to. drop leaves the damaged frames out; fail ends with exit c
 
 Exit codes: 0, 1, 77 skipped (no ffmpeg or x264).
 """
-import argparse, os, pathlib, random, re, shutil, subprocess, sys, tempfile
+import os, pathlib, random, re, shutil, subprocess, sys, tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t
@@ -98,8 +98,7 @@ def check_start(args, folder, name, data):
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    t.add_arguments(p)
+    p = t.parser(__doc__)
     p.add_argument("--seed", default=t.SEED)
     args = p.parse_args()
     if not shutil.which("x264") or not shutil.which(args.ffmpeg):

@@ -229,8 +229,7 @@ def memory(args, folder):
 
 def main():
     cases = {f.__name__: f for f in (disks, descriptors, memory)}
-    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    t.add_arguments(p)
+    p = t.parser(__doc__)
     p.add_argument("case", choices=cases)
     args = p.parse_args()
     if not shutil.which(args.ffmpeg):

@@ -9,7 +9,7 @@ frame.
 --all takes each call in turn; else a sample by the day's seed. --call N takes one call.
 Exit codes: 0, 1, 77 skipped (no ffmpeg).
 """
-import argparse, collections, concurrent.futures, os, pathlib, random, re, shutil, signal
+import collections, concurrent.futures, os, pathlib, random, re, shutil, signal
 import struct, subprocess, sys, tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
@@ -141,8 +141,7 @@ def check(args, name, of, clip):
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    t.add_arguments(p)
+    p = t.parser(__doc__)
     p.add_argument("--library", required=True)
     p.add_argument("--session", choices=SESSIONS, action="append")
     p.add_argument("--of", choices=KINDS, action="append")

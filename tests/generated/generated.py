@@ -6,7 +6,7 @@ line of framemd5.
 Streams are kept in --dir and made once. Exit codes: 0 all equal, 1 not, 77 skipped (no x264 or no
 ffmpeg).
 """
-import argparse, concurrent.futures, csv, os, pathlib, shutil, subprocess, sys, time
+import concurrent.futures, csv, os, pathlib, shutil, subprocess, sys, time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
@@ -91,8 +91,7 @@ def compare(args, daemon, path, more):
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    t.add_arguments(p)
+    p = t.parser(__doc__)
     p.add_argument("--dir", type=pathlib.Path, default=t.ROOT / "build/generated")
     p.add_argument("--make-only", action="store_true")
     args = p.parse_args()

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The files of cmake --install: pkg-config builds the sample without the source tree, and the
 sample gets frames. Exit code 77: no device, compiler or x264."""
-import argparse, os, pathlib, shutil, subprocess, sys, tempfile
+import os, pathlib, shutil, subprocess, sys, tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
@@ -17,8 +17,7 @@ def run(words, **more):
 
 
 def main():
-    p = argparse.ArgumentParser()
-    t.add_arguments(p)
+    p = t.parser(__doc__)
     p.add_argument("--build", required=True)
     args = p.parse_args()
     if not shutil.which("cc") or not shutil.which("pkg-config"):

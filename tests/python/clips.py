@@ -5,9 +5,9 @@ index, and with sound that begins earlier. VideoCapture beside OpenCV's own: the
 pictures, within some levels, and the same places. OpenCV's sample programs run with it. PNG and
 contact sheets are read back.
 """
-import argparse, os, pathlib, pickle, runpy, subprocess, sys, tempfile
+import os, pathlib, pickle, runpy, subprocess, sys, tempfile
 
-from pythontest import check, clip, equal, finish, raises, t, use_programs
+from pythontest import arguments, check, clip, equal, finish, raises, t
 import numpy as np
 import pelton
 
@@ -127,10 +127,7 @@ def pictures(cv2, folder, path, whole):
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    t.add_arguments(p)
-    args = p.parse_args()
-    use_programs(args)
+    args = arguments(__doc__)
     with tempfile.TemporaryDirectory() as folder, t.Daemon(args) as daemon:
         os.environ["PELTON_SOCKET"] = daemon.socket
         path, whole = clips(folder)

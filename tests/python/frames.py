@@ -4,10 +4,9 @@
 a running daemon and from a private one. Views are read-only and keep their slot. Failures are
 exceptions with the daemon's text.
 """
-import argparse, gc, os, pickle, subprocess, sys, tempfile, threading
+import gc, os, pickle, subprocess, sys, tempfile, threading
 
-from pythontest import ROOT, check, clip, equal, finish, framemd5, md5, raises, t, \
-    use_programs
+from pythontest import ROOT, arguments, check, clip, equal, finish, framemd5, md5, raises, t
 import numpy as np
 import pelton
 
@@ -150,10 +149,7 @@ def samples(path):
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    t.add_arguments(p)
-    args = p.parse_args()
-    use_programs(args)
+    args = arguments(__doc__)
     with tempfile.TemporaryDirectory() as folder, t.Daemon(args) as daemon:
         formats(args, daemon, folder)
         path = folder + "/yuv420p.mp4"

@@ -4,10 +4,10 @@
 by spawn, a killed worker of the daemon, a daemon that is killed and started again, many opens
 without growth, and a live reader that sleeps longer than the daemon is patient.
 """
-import argparse, ctypes, gc, itertools, multiprocessing, os, signal, subprocess, tempfile
+import ctypes, gc, itertools, multiprocessing, os, signal, subprocess, tempfile
 import threading, time
 
-from pythontest import check, clip, equal, finish, framemd5, md5, raises, t, use_programs
+from pythontest import arguments, check, clip, equal, finish, framemd5, md5, raises, t
 import numpy as np
 import pelton
 
@@ -196,10 +196,7 @@ def slept(stream, first, since):
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    t.add_arguments(p)
-    args = p.parse_args()
-    use_programs(args)
+    args = arguments(__doc__)
     with tempfile.TemporaryDirectory() as folder:
         paths = [clip(folder, f"{n}.mp4", "-vf", f"hue=h={40 * n}") for n in range(6)]
         source = f"sources.live.uri=sim://{paths[0]}?size=64x48&fps={FPS}"

@@ -46,8 +46,11 @@ def finish():
     sys.exit(bool(failures))
 
 
-def use_programs(args):
+def arguments(text):
+    """The arguments of a test. Its programs become those that pelton finds."""
+    args = t.parser(text).parse_args()
     os.environ["PATH"] = args.bin + ":" + os.environ["PATH"]
+    return args
 
 
 def clip(folder, name, *options, frames=12, size="96x64", rate=25, pix_fmt="yuv420p"):

@@ -4,7 +4,7 @@
 says what glibc it needs. Unpacked as pip would, it reads its demo clip with its own daemon.
 tests/wheel installs the real one into bare systems.
 """
-import argparse, base64, csv, hashlib, os, pathlib, re, shutil, subprocess, sys, tarfile, tempfile
+import base64, csv, hashlib, os, pathlib, re, shutil, subprocess, sys, tarfile, tempfile
 import zipfile
 
 from pythontest import ROOT, SKIPPED, check, equal, finish, t
@@ -66,9 +66,7 @@ def unpack(wheel, folder):
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    t.add_arguments(p)
-    args = p.parse_args()
+    args = t.parser(__doc__).parse_args()
     if not shutil.which("strip") or not shutil.which("objdump"):
         print("skipped: no binutils")
         return SKIPPED

@@ -7,7 +7,7 @@ the same frames, times and ends as from the software device.
 
 Exit code 77 without the ffmpeg command, or where its libavcodec has no x264.
 """
-import argparse, glob, json, os, pathlib, re, shutil, subprocess, sys, tempfile
+import glob, json, os, pathlib, re, shutil, subprocess, sys, tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 import peltontest as t
@@ -140,9 +140,7 @@ def check_damage(args, daemons, folder):
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    t.add_arguments(p)
-    args = p.parse_args()
+    args = t.parser(__doc__).parse_args()
     encoders = shutil.which("ffmpeg") and subprocess.run(
         ["ffmpeg", "-v", "quiet", "-encoders"], capture_output=True, text=True).stdout
     if not encoders or "libx264" not in encoders:
