@@ -394,6 +394,41 @@ void source_close(struct source *src)
     *src = (struct source){.fd = -1, .own_fd = -1, .size = -1};
 }
 
+/* The demuxer's error, or 0 at the end of the file. */
+static int source_read_error(struct source *src, int err, struct pelton_failure *failure)
+{
+    bool index_missing = err == AVERROR_INVALIDDATA && src->fd >= 0 && src->size < 0 &&
+                         !src->started && strstr(src->format->iformat->name, "mp4");
+    if (err == AVERROR_EOF && !src->truncated)
+        return 0;
+    if (index_missing)
+        return fail(failure, PELTON_ERR_INPUT, src->name,
+                    "an MP4 whose index (moov) comes last cannot be read from a pipe",
+                    "name the file, or have it written with ffmpeg -movflags faststart");
+    /* The MP4 demuxer says INVALIDDATA when a sample lies past the end of the file. */
+    src->cut = src->fd >= 0 && (err == AVERROR_EOF || err == AVERROR_INVALIDDATA);
+    if (src->cut)
+        return fail(failure, PELTON_ERR_INPUT, src->name,
+                    "truncated: the file ends before its index says so",
+                    "the frames up to there were decoded; copy the file again");
+    return fail_open(src, err, failure);
+}
+
+/* A packet of the chosen stream: 1 and its bytes, or an error. */
+static int source_take(struct source *src, AVPacket *packet, struct pelton_failure *failure)
+{
+    char scheme[16];
+    if (video_packet_encryption(packet, scheme)) {
+        av_packet_unref(packet);
+        return refuse_encrypted(src, scheme, failure);
+    }
+    src->truncated |=
+        (packet->flags & AV_PKT_FLAG_CORRUPT) != 0 && src->size >= 0 && avio_feof(src->format->pb);
+    src->started = true;
+    byte_stream_packet(src, packet);
+    return 1;
+}
+
 int source_read(struct source *src, AVPacket *packet, struct pelton_failure *failure)
 {
     if (src->camera)
@@ -404,36 +439,10 @@ int source_read(struct source *src, AVPacket *packet, struct pelton_failure *fai
             av_packet_unref(packet);
             return 0;
         }
-        if (err == AVERROR(EAGAIN))
-            continue;
-        if (err == AVERROR_EOF && !src->truncated)
-            return 0;
-        if (err < 0) {
-            if (err == AVERROR_INVALIDDATA && src->fd >= 0 && src->size < 0 && !src->started &&
-                strstr(src->format->iformat->name, "mp4"))
-                return fail(failure, PELTON_ERR_INPUT, src->name,
-                            "an MP4 whose index (moov) comes last cannot be read from a pipe",
-                            "name the file, or have it written with ffmpeg -movflags faststart");
-            /* The MP4 demuxer says INVALIDDATA when a sample lies past the end of the file. */
-            src->cut = src->fd >= 0 && (err == AVERROR_EOF || err == AVERROR_INVALIDDATA);
-            if (src->cut)
-                return fail(failure, PELTON_ERR_INPUT, src->name,
-                            "truncated: the file ends before its index says so",
-                            "the frames up to there were decoded; copy the file again");
-            return fail_open(src, err, failure);
-        }
-        if (packet->stream_index == src->stream->index && packet->size > 0) {
-            char scheme[16];
-            if (video_packet_encryption(packet, scheme)) {
-                av_packet_unref(packet);
-                return refuse_encrypted(src, scheme, failure);
-            }
-            src->truncated |= (packet->flags & AV_PKT_FLAG_CORRUPT) != 0 && src->size >= 0 &&
-                              avio_feof(src->format->pb);
-            src->started = true;
-            byte_stream_packet(src, packet);
-            return 1;
-        }
+        if (err < 0 && err != AVERROR(EAGAIN))
+            return source_read_error(src, err, failure);
+        if (err >= 0 && packet->stream_index == src->stream->index && packet->size > 0)
+            return source_take(src, packet, failure);
         av_packet_unref(packet);
     }
 }
