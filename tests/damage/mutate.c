@@ -25,7 +25,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MOST_JOBS = 64, CHUNK = 128, HANG_S = 60, MOST_DPB = 16, MOST_DAMAGES = 3 };
+enum { MOST_JOBS = 64, CHUNK = 128, HANG_S = 60, MOST_DPB = 16 };
 #define MOST_S      5.0
 #define MOST_TIMES  3.0
 #define MOST_MARKED 0.01 /* of clean frames */
@@ -50,17 +50,12 @@ static struct {
     const char *write;
 } opt = {.seed = 1, .count = 1000, .jobs = 1, .macroblocks = 1200};
 
-static struct source **sources;
-static unsigned source_count;
+static struct sources sources;
 static struct job *jobs; /* shared by all processes */
 
-/* A damaged stream. */
+/* A damaged stream and its frames. */
 struct run {
-    uint64_t number;
-    enum mutation kind;
-    const struct source *source;
-    struct units units;
-    int64_t first; /* the first access unit that is damaged */
+    struct damaged d;
     struct decoded out;
     struct tally *tally;
 };
@@ -69,8 +64,8 @@ __attribute__((format(printf, 2, 3))) static void run_failed(struct run *r, cons
 {
     va_list args;
     va_start(args, format);
-    printf("FAILED seed %" PRIu64 " mutation %" PRIu64 " (%s of %s): ", opt.seed, r->number,
-           mutation_names[r->kind], r->source->name);
+    printf("FAILED seed %" PRIu64 " mutation %" PRIu64 " (%s of %s): ", opt.seed, r->d.number,
+           mutation_names[r->d.kind], r->d.source->name);
     vprintf(format, args);
     printf("\n");
     fflush(stdout);
@@ -90,8 +85,8 @@ static unsigned slices_in(const struct units *u)
 
 static void check_limits(struct run *r)
 {
-    const struct source *s = r->source;
-    unsigned had = slices_in(&s->units), has = slices_in(&r->units);
+    const struct source *s = r->d.source;
+    unsigned had = slices_in(&s->units), has = slices_in(&r->d.units);
     uint64_t most = (uint64_t)(2 * s->units_total) + (has > had ? has - had : 0) + MOST_DPB;
     double most_s = MOST_TIMES * s->clean.cpu_s > MOST_S ? MOST_TIMES * s->clean.cpu_s : MOST_S;
     if (r->out.failed)
@@ -113,8 +108,8 @@ static void keep(struct run *r, const struct shown *f)
 /* Without tags a unit may join the picture before it. */
 static void check_before(struct run *r)
 {
-    const struct source *s = r->source;
-    int64_t first = r->first - !s->tagged;
+    const struct source *s = r->d.source;
+    int64_t first = r->d.first - !s->tagged;
     for (unsigned i = 0, at = 0; i < s->clean.count / 2; i++) {
         const struct shown *want = &s->clean.at[i];
         if (want->last_tag >= first)
@@ -125,7 +120,7 @@ static void check_before(struct run *r)
             run_failed(r,
                        "frame %u of access unit %" PRId64 " is lost or changed, damage begins "
                        "at %" PRId64,
-                       i, want->tag, r->first);
+                       i, want->tag, r->d.first);
             return;
         }
         keep(r, &r->out.at[at++]);
@@ -134,7 +129,7 @@ static void check_before(struct run *r)
 
 static void check_after(struct run *r)
 {
-    const struct decoded *clean = &r->source->clean;
+    const struct decoded *clean = &r->d.source->clean;
     unsigned half = clean->count / 2, skip = r->out.count < half ? 0 : r->out.count - half;
     for (unsigned i = 0; i < half && skip + i < r->out.count; i++) {
         const struct shown *got = &r->out.at[skip + i];
@@ -156,11 +151,11 @@ static const struct shown *clean_frame(const struct source *s, int64_t tag)
 
 static void count_between(struct run *r)
 {
-    for (unsigned i = 0; i < r->out.count && r->source->tagged; i++) {
+    for (unsigned i = 0; i < r->out.count && r->d.source->tagged; i++) {
         const struct shown *got = &r->out.at[i];
-        if (got->last_tag < r->first || got->tag >= r->source->units_total)
+        if (got->last_tag < r->d.first || got->tag >= r->d.source->units_total)
             continue;
-        const struct shown *want = clean_frame(r->source, got->tag);
+        const struct shown *want = clean_frame(r->d.source, got->tag);
         bool exact = want && want->hash == got->hash;
         r->tally->exact += exact && !got->marked;
         r->tally->doubted += exact && got->marked;
@@ -177,56 +172,33 @@ static void count_between(struct run *r)
 static void run_write(const struct run *r)
 {
     FILE *file = fopen(opt.write, "wb");
-    for (unsigned i = 0; i < r->units.count && file; i++) {
-        fwrite("\0\0\1", 1, 3, file);
-        fwrite(r->units.at[i].data, 1, r->units.at[i].size, file);
-    }
-    if (!file || fclose(file))
+    bool good = file && damaged_write(&r->d, file);
+    if (!file || fclose(file) || !good)
         perror(opt.write);
-}
-
-static bool run_damage(struct run *r, struct rng *rng)
-{
-    unsigned damages = 1 + (rng_one_in(rng, 3) ? rng_below(rng, MOST_DAMAGES) : 0);
-    r->first = INT64_MAX;
-    if (!units_copy(&r->units, &r->source->units))
-        return false;
-    for (unsigned i = 0; i < damages; i++) {
-        const struct source *other = sources[rng_below(rng, source_count)];
-        int64_t tag = mutate(rng, r->kind, &r->units, &other->units);
-        if (tag < 0)
-            return false;
-        r->first = tag < r->first ? tag : r->first;
-    }
-    return true;
 }
 
 static void run_one(struct job *job, uint64_t number)
 {
     struct itimerval hang = {.it_value.tv_sec = HANG_S};
-    struct rng rng = rng_fork((struct rng){opt.seed}, number);
-    struct run r = {.number = number,
-                    .kind = (enum mutation)(number % MUTATION_KINDS),
-                    .source = sources[rng_below(&rng, source_count)],
-                    .tally = &job->tallies[number % MUTATION_KINDS]};
+    struct run r = {.tally = &job->tallies[number % MUTATION_KINDS]};
     setitimer(ITIMER_VIRTUAL, &hang, NULL);
     r.tally->runs++;
-    if (!run_damage(&r, &rng)) {
+    if (!damaged_make(&r.d, opt.seed, number, &sources)) {
         run_failed(&r, "no memory");
     } else {
         if (opt.write && number == opt.from)
             run_write(&r);
-        decode_units(&r.units, r.source->tagged, 1, &r.out);
+        decode_units(&r.d.units, r.d.source->tagged, 1, &r.out);
         check_limits(&r);
         check_before(&r);
         check_after(&r);
         count_between(&r);
         decoded_free(&r.out);
-        decode_units(&r.units, false, 2, &r.out); /* both views, and no access units */
+        decode_units(&r.d.units, false, 2, &r.out); /* both views, and no access units */
         check_limits(&r);
     }
     decoded_free(&r.out);
-    units_free(&r.units);
+    units_free(&r.d.units);
 }
 
 /* ---- processes ---- */
@@ -327,7 +299,7 @@ static bool print_tallies(void)
     }
     printf("seed %" PRIu64 ": %lu mutations of %u streams, %lu failed; of %lu frames outside of "
            "damage %lu marked\n",
-           opt.seed, runs, source_count, failed, kept, marked);
+           opt.seed, runs, sources.count, failed, kept, marked);
     return runs == opt.count && !failed && (double)marked <= MOST_MARKED * (double)kept;
 }
 
@@ -357,20 +329,6 @@ static bool parse(int argc, char **argv)
     return optind < argc && opt.jobs >= 1 && opt.jobs <= MOST_JOBS;
 }
 
-static bool read_sources(int argc, char **argv)
-{
-    sources = calloc((size_t)(argc - optind), sizeof(struct source *));
-    for (int i = optind; i < argc && sources; i++) {
-        const char *why;
-        struct source *s = source_read(argv[i], opt.macroblocks, &why);
-        if (s)
-            sources[source_count++] = s;
-        else
-            printf("left out %s: %s\n", argv[i], why);
-    }
-    return source_count;
-}
-
 int main(int argc, char **argv)
 {
     if (!parse(argc, argv)) {
@@ -380,14 +338,13 @@ int main(int argc, char **argv)
     }
     jobs = mmap(NULL, opt.jobs * sizeof(*jobs), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
                 -1, 0);
-    if (jobs == MAP_FAILED || !read_sources(argc, argv)) {
+    if (jobs == MAP_FAILED ||
+        !sources_read(&sources, argv + optind, argc - optind, opt.macroblocks)) {
         printf("FAILED: no stream to damage\n");
         return 1;
     }
     bool good = run_all();
     good &= print_tallies();
-    for (unsigned i = 0; i < source_count; i++)
-        source_free(sources[i]);
-    free(sources);
+    sources_free(&sources);
     return !good;
 }

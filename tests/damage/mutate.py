@@ -3,12 +3,16 @@
 """Damages streams in thirteen kinds by seed, and decodes them with codec and slow reference.
 
     mutate.py [--seed S] [--count N] [--from N] [--macroblocks N] [--generated] [--write FILE]
+    mutate.py --device D [--set KEY=VALUE] [--jobs N] ...
 
 Streams are one of streamgen for each of its features, by the seed, and all conformance streams that
 are there. The program mutate cuts, damages, decodes and checks them. The same seed and --from give
-the same mutation again. Exit codes: 0, 1.
+the same mutation again. With --device a daemon on that device decodes them, many at once, and its
+frames and marks are held against the slow reference's.
+
+Exit codes: 0, 1.
 """
-import argparse, csv, os, pathlib, subprocess, sys, tempfile, time
+import argparse, csv, os, pathlib, re, subprocess, sys, tempfile, time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t
@@ -35,6 +39,22 @@ def conformance(args):
     return [str(manifest.parent / r["file"]) for r in rows]
 
 
+def served(args, words):
+    """All of them through one daemon, which must live on with its worker."""
+    with t.Daemon(args) as daemon:
+        code = subprocess.run([args.bin + "/mutate_service", "--socket", daemon.socket,
+                               "--reference", args.bin + "/session_reference",
+                               *words]).returncode
+        bad = daemon.validation_messages()
+        bad += [l for l in daemon.lines() if re.search(r"worker \d+ (ended|is killed)", l)]
+        alive = daemon.process.poll() is None
+    for line in bad[:10]:
+        print("FAILED daemon:", line.strip())
+    if not alive:
+        print("FAILED: the daemon ended")
+    return code or bad or not alive
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument("--bin", type=t.binaries, default=t.BINARIES)
@@ -47,13 +67,20 @@ def main():
     p.add_argument("--macroblocks", default="1200", help="of each stream, at the most")
     p.add_argument("--generated", action="store_true", help="without conformance streams")
     p.add_argument("--write", help="the damaged stream of --from goes there")
+    p.add_argument("--device", help="through a daemon: gpu, cpu, part of a device's name")
+    p.add_argument("--set", action="append", default=[], metavar="KEY=VALUE",
+                   help="configuration of the daemon")
     args = p.parse_args()
     begin = time.time()
+    options = ["--seed", args.seed, "--count", args.count, "--from", args.first, "--jobs",
+               args.jobs, "--macroblocks", args.macroblocks]
     with tempfile.TemporaryDirectory() as folder:
-        command = [args.bin + "/mutate", "--seed", args.seed, "--count", args.count, "--from",
-                   args.first, "--jobs", args.jobs, "--macroblocks", args.macroblocks]
-        command += ["--write", args.write] if args.write else []
-        code = subprocess.run(command + generated(args, folder) + conformance(args)).returncode
+        streams = generated(args, folder) + conformance(args)
+        if args.device:
+            code = served(args, options + streams)
+        else:
+            options += ["--write", args.write] if args.write else []
+            code = subprocess.run([args.bin + "/mutate", *options, *streams]).returncode
     print("%.0f s" % (time.time() - begin))
     return 1 if code else 0
 

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { MOST_ACCESS_UNITS = 12, LEAST_ACCESS_UNITS = 2, NAL_IDR = 5 };
+enum { MOST_ACCESS_UNITS = 12, LEAST_ACCESS_UNITS = 2, NAL_IDR = 5, MOST_DAMAGES = 3 };
 
 static const uint8_t end_of_sequence[] = {10}, delimiter[] = {9, 0xf0};
 
@@ -247,7 +247,18 @@ static const char *source_build(struct source *s, size_t size, unsigned macroblo
     return NULL;
 }
 
-struct source *source_read(const char *path, unsigned macroblocks, const char **why)
+static void source_free(struct source *s)
+{
+    if (!s)
+        return;
+    decoded_free(&s->clean);
+    units_free(&s->units);
+    free(s->bytes);
+    free(s);
+}
+
+/* NULL: none of use, *why says why. */
+static struct source *source_read(const char *path, unsigned macroblocks, const char **why)
 {
     struct source *s = calloc(1, sizeof(*s));
     size_t size = 0;
@@ -263,12 +274,55 @@ struct source *source_read(const char *path, unsigned macroblocks, const char **
     return NULL;
 }
 
-void source_free(struct source *s)
+bool sources_read(struct sources *s, char **paths, int n, unsigned macroblocks)
 {
-    if (!s)
-        return;
-    decoded_free(&s->clean);
-    units_free(&s->units);
-    free(s->bytes);
-    free(s);
+    *s = (struct sources){.at = calloc((size_t)n, sizeof(struct source *))};
+    for (int i = 0; i < n && s->at; i++) {
+        const char *why;
+        struct source *source = source_read(paths[i], macroblocks, &why);
+        if (source)
+            s->at[s->count++] = source;
+        else
+            printf("left out %s: %s\n", paths[i], why);
+    }
+    return s->count;
+}
+
+void sources_free(struct sources *s)
+{
+    for (unsigned i = 0; i < s->count; i++)
+        source_free(s->at[i]);
+    free(s->at);
+}
+
+/* ---- damage ---- */
+
+bool damaged_make(struct damaged *d, uint64_t seed, uint64_t number, const struct sources *sources)
+{
+    struct rng rng = rng_fork((struct rng){seed}, number);
+    *d = (struct damaged){.number = number,
+                          .kind = (enum mutation)(number % MUTATION_KINDS),
+                          .source = sources->at[rng_below(&rng, sources->count)],
+                          .first = INT64_MAX};
+    unsigned damages = 1 + (rng_one_in(&rng, 3) ? rng_below(&rng, MOST_DAMAGES) : 0);
+    if (!units_copy(&d->units, &d->source->units))
+        return false;
+    for (unsigned i = 0; i < damages; i++) {
+        const struct source *other = sources->at[rng_below(&rng, sources->count)];
+        int64_t tag = mutate(&rng, d->kind, &d->units, &other->units);
+        if (tag < 0)
+            return false;
+        d->first = tag < d->first ? tag : d->first;
+    }
+    return true;
+}
+
+bool damaged_write(const struct damaged *d, FILE *file)
+{
+    bool good = true;
+    for (unsigned i = 0; i < d->units.count && good; i++) {
+        const struct unit *u = &d->units.at[i];
+        good = fwrite("\0\0\1", 1, 3, file) == 3 && fwrite(u->data, 1, u->size, file) == u->size;
+    }
+    return good;
 }

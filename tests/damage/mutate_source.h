@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Streams to be damaged, and their frames.
+ * Streams to be damaged, their frames, and what a seed and a number make of them.
  */
 #ifndef PELTON_TESTS_MUTATE_SOURCE_H
 #define PELTON_TESTS_MUTATE_SOURCE_H
 
 #include "tests/damage/mutation.h"
+
+#include <stdio.h>
 
 /* A frame in output order. */
 struct shown {
@@ -32,9 +34,29 @@ struct source {
     struct decoded clean;
 };
 
-/* NULL: none of use, *why says why. macroblocks: of one half. */
-struct source *source_read(const char *path, unsigned macroblocks, const char **why);
-void source_free(struct source *s);
+struct sources {
+    struct source **at;
+    unsigned count;
+};
+
+/* Streams that are of no use are told and left out. macroblocks: of one half. False: none is left.
+ */
+bool sources_read(struct sources *s, char **paths, int n, unsigned macroblocks);
+void sources_free(struct sources *s);
+
+/* A damaged stream. */
+struct damaged {
+    uint64_t number;
+    enum mutation kind;
+    const struct source *source;
+    struct units units;
+    int64_t first; /* the first access unit that is damaged */
+};
+
+/* Mutation `number` of a seed. Fills d also where it fails, for lack of memory. */
+bool damaged_make(struct damaged *d, uint64_t seed, uint64_t number, const struct sources *sources);
+/* As a byte stream. */
+bool damaged_write(const struct damaged *d, FILE *file);
 
 /* Decodes with the slow reference. */
 void decode_units(const struct units *u, bool tagged, unsigned views, struct decoded *out);
