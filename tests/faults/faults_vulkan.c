@@ -9,6 +9,7 @@
  *   timeout                      one wait
  */
 #include "tests/faults/faults.h"
+#include "tests/gpu/failing_calls.h"
 
 #include <dlfcn.h>
 #include <stdatomic.h>
@@ -42,99 +43,52 @@ static VkResult fault_result(const char *name, const void *caller)
         VkResult result = fault_result(#name, CALLER);                                             \
         return result == VK_SUCCESS ? real_##name arguments : result;                              \
     }
-#define CREATED(name, info, object)                                                                \
-    WRAPPED(name, (VkDevice d, const info *i, const VkAllocationCallbacks *a, object *o),          \
-            (d, i, a, o))
 
-CREATED(vkAllocateMemory, VkMemoryAllocateInfo, VkDeviceMemory)
-CREATED(vkCreateBuffer, VkBufferCreateInfo, VkBuffer)
-CREATED(vkCreateImage, VkImageCreateInfo, VkImage)
-CREATED(vkCreateImageView, VkImageViewCreateInfo, VkImageView)
-CREATED(vkCreateCommandPool, VkCommandPoolCreateInfo, VkCommandPool)
-CREATED(vkCreateDescriptorPool, VkDescriptorPoolCreateInfo, VkDescriptorPool)
-CREATED(vkCreateDescriptorSetLayout, VkDescriptorSetLayoutCreateInfo, VkDescriptorSetLayout)
-CREATED(vkCreatePipelineLayout, VkPipelineLayoutCreateInfo, VkPipelineLayout)
-CREATED(vkCreatePipelineCache, VkPipelineCacheCreateInfo, VkPipelineCache)
-CREATED(vkCreateQueryPool, VkQueryPoolCreateInfo, VkQueryPool)
-CREATED(vkCreateSampler, VkSamplerCreateInfo, VkSampler)
-CREATED(vkCreateSemaphore, VkSemaphoreCreateInfo, VkSemaphore)
-CREATED(vkCreateShaderModule, VkShaderModuleCreateInfo, VkShaderModule)
-WRAPPED(vkCreateInstance,
-        (const VkInstanceCreateInfo *i, const VkAllocationCallbacks *a, VkInstance *o), (i, a, o))
-WRAPPED(vkEnumeratePhysicalDevices, (VkInstance i, uint32_t *n, VkPhysicalDevice *o), (i, n, o))
-WRAPPED(vkEnumerateDeviceExtensionProperties,
-        (VkPhysicalDevice p, const char *l, uint32_t *n, VkExtensionProperties *o), (p, l, n, o))
-WRAPPED(vkCreateDevice,
-        (VkPhysicalDevice p, const VkDeviceCreateInfo *i, const VkAllocationCallbacks *a,
-         VkDevice *o),
-        (p, i, a, o))
-WRAPPED(vkCreateComputePipelines,
-        (VkDevice d, VkPipelineCache c, uint32_t n, const VkComputePipelineCreateInfo *i,
-         const VkAllocationCallbacks *a, VkPipeline *o),
-        (d, c, n, i, a, o))
-WRAPPED(vkMapMemory,
-        (VkDevice d, VkDeviceMemory m, VkDeviceSize o, VkDeviceSize s, VkMemoryMapFlags f,
-         void **p),
-        (d, m, o, s, f, p))
-WRAPPED(vkBindBufferMemory, (VkDevice d, VkBuffer b, VkDeviceMemory m, VkDeviceSize o),
-        (d, b, m, o))
-WRAPPED(vkBindImageMemory, (VkDevice d, VkImage i, VkDeviceMemory m, VkDeviceSize o), (d, i, m, o))
-WRAPPED(vkGetMemoryHostPointerPropertiesEXT,
-        (VkDevice d, VkExternalMemoryHandleTypeFlagBits t, const void *p,
-         VkMemoryHostPointerPropertiesEXT *o),
-        (d, t, p, o))
-WRAPPED(vkAllocateDescriptorSets,
-        (VkDevice d, const VkDescriptorSetAllocateInfo *i, VkDescriptorSet *o), (d, i, o))
-WRAPPED(vkAllocateCommandBuffers,
-        (VkDevice d, const VkCommandBufferAllocateInfo *i, VkCommandBuffer *o), (d, i, o))
-WRAPPED(vkBeginCommandBuffer, (VkCommandBuffer c, const VkCommandBufferBeginInfo *i), (c, i))
-WRAPPED(vkEndCommandBuffer, (VkCommandBuffer c), (c))
-WRAPPED(vkResetCommandPool, (VkDevice d, VkCommandPool p, VkCommandPoolResetFlags f), (d, p, f))
-WRAPPED(vkQueueSubmit, (VkQueue q, uint32_t n, const VkSubmitInfo *i, VkFence f), (q, n, i, f))
-WRAPPED(vkWaitSemaphores, (VkDevice d, const VkSemaphoreWaitInfo *i, uint64_t ns), (d, i, ns))
-WRAPPED(vkGetSemaphoreCounterValue, (VkDevice d, VkSemaphore s, uint64_t *o), (d, s, o))
-WRAPPED(vkDeviceWaitIdle, (VkDevice d), (d))
-WRAPPED(vkGetPipelineCacheData, (VkDevice d, VkPipelineCache c, size_t *n, void *o), (d, c, n, o))
+/* Besides those of the tests of a device. */
+#define OTHER_CALLS(CALL)                                                                          \
+    CREATING_CALL(CALL, vkCreateDescriptorSetLayout, VkDescriptorSetLayoutCreateInfo,              \
+                  VkDescriptorSetLayout)                                                           \
+    CREATING_CALL(CALL, vkCreatePipelineLayout, VkPipelineLayoutCreateInfo, VkPipelineLayout)      \
+    CREATING_CALL(CALL, vkCreatePipelineCache, VkPipelineCacheCreateInfo, VkPipelineCache)         \
+    CREATING_CALL(CALL, vkCreateSampler, VkSamplerCreateInfo, VkSampler)                           \
+    CALL(vkCreateInstance,                                                                         \
+         (const VkInstanceCreateInfo *i, const VkAllocationCallbacks *a, VkInstance *o),           \
+         (i, a, o))                                                                                \
+    CALL(vkEnumeratePhysicalDevices, (VkInstance i, uint32_t * n, VkPhysicalDevice * o),           \
+         (i, n, o))                                                                                \
+    CALL(vkEnumerateDeviceExtensionProperties,                                                     \
+         (VkPhysicalDevice p, const char *l, uint32_t *n, VkExtensionProperties *o), (p, l, n, o)) \
+    CALL(vkCreateDevice,                                                                           \
+         (VkPhysicalDevice p, const VkDeviceCreateInfo *i, const VkAllocationCallbacks *a,         \
+          VkDevice *o),                                                                            \
+         (p, i, a, o))                                                                             \
+    CALL(vkCreateComputePipelines,                                                                 \
+         (VkDevice d, VkPipelineCache c, uint32_t n, const VkComputePipelineCreateInfo *i,         \
+          const VkAllocationCallbacks *a, VkPipeline *o),                                          \
+         (d, c, n, i, a, o))                                                                       \
+    CALL(vkBindBufferMemory, (VkDevice d, VkBuffer b, VkDeviceMemory m, VkDeviceSize o),           \
+         (d, b, m, o))                                                                             \
+    CALL(vkBindImageMemory, (VkDevice d, VkImage i, VkDeviceMemory m, VkDeviceSize o),             \
+         (d, i, m, o))                                                                             \
+    CALL(vkGetMemoryHostPointerPropertiesEXT,                                                      \
+         (VkDevice d, VkExternalMemoryHandleTypeFlagBits t, const void *p,                         \
+          VkMemoryHostPointerPropertiesEXT *o),                                                    \
+         (d, t, p, o))                                                                             \
+    CALL(vkResetCommandPool, (VkDevice d, VkCommandPool p, VkCommandPoolResetFlags f), (d, p, f))  \
+    CALL(vkWaitSemaphores, (VkDevice d, const VkSemaphoreWaitInfo *i, uint64_t ns), (d, i, ns))    \
+    CALL(vkGetSemaphoreCounterValue, (VkDevice d, VkSemaphore s, uint64_t * o), (d, s, o))         \
+    CALL(vkDeviceWaitIdle, (VkDevice d), (d))                                                      \
+    CALL(vkGetPipelineCacheData, (VkDevice d, VkPipelineCache c, size_t * n, void *o), (d, c, n, o))
 
-#define ENTRY(name)                                                                                \
-    {                                                                                              \
-        #name, (PFN_vkVoidFunction)fault_##name, (PFN_vkVoidFunction *)&real_##name                \
-    }
+FAILING_CALLS(WRAPPED)
+OTHER_CALLS(WRAPPED)
+
+#define ENTRY(name, parameters, arguments)                                                         \
+    {#name, (PFN_vkVoidFunction)fault_##name, (PFN_vkVoidFunction *)&real_##name},
 static const struct {
     const char *name;
     PFN_vkVoidFunction wrapper, *real;
-} wrappers[] = {ENTRY(vkAllocateMemory),
-                ENTRY(vkCreateBuffer),
-                ENTRY(vkCreateImage),
-                ENTRY(vkCreateImageView),
-                ENTRY(vkCreateCommandPool),
-                ENTRY(vkCreateDescriptorPool),
-                ENTRY(vkCreateDescriptorSetLayout),
-                ENTRY(vkCreatePipelineLayout),
-                ENTRY(vkCreatePipelineCache),
-                ENTRY(vkCreateQueryPool),
-                ENTRY(vkCreateSampler),
-                ENTRY(vkCreateSemaphore),
-                ENTRY(vkCreateShaderModule),
-                ENTRY(vkCreateInstance),
-                ENTRY(vkEnumeratePhysicalDevices),
-                ENTRY(vkEnumerateDeviceExtensionProperties),
-                ENTRY(vkCreateDevice),
-                ENTRY(vkCreateComputePipelines),
-                ENTRY(vkMapMemory),
-                ENTRY(vkBindBufferMemory),
-                ENTRY(vkBindImageMemory),
-                ENTRY(vkGetMemoryHostPointerPropertiesEXT),
-                ENTRY(vkAllocateDescriptorSets),
-                ENTRY(vkAllocateCommandBuffers),
-                ENTRY(vkBeginCommandBuffer),
-                ENTRY(vkEndCommandBuffer),
-                ENTRY(vkResetCommandPool),
-                ENTRY(vkQueueSubmit),
-                ENTRY(vkWaitSemaphores),
-                ENTRY(vkGetSemaphoreCounterValue),
-                ENTRY(vkDeviceWaitIdle),
-                ENTRY(vkGetPipelineCacheData)};
+} wrappers[] = {FAILING_CALLS(ENTRY) OTHER_CALLS(ENTRY)};
 
 static PFN_vkVoidFunction wrapped(const char *name, PFN_vkVoidFunction real)
 {

@@ -1,30 +1,26 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Load on the daemon: idle clients, stalled readers, reconnects, hellos that never come.
+"""Load on the daemon: idle clients, readers, stalled readers, reconnects, hellos that never come.
 
-  load.py idle|stalled|reconnects|hellos --bin DIR [--device D] [--count N] [--seconds N]
+  load.py idle|readers|stalled|reconnects|hellos --bin DIR [--device D] [--count N] [--seconds N]
 
-idle: KiB of the daemon for each of --count clients (10,000). stalled: one good reader loses nothing
-beside --count readers (300) that do not read. reconnects: descriptors and memory of the daemon stay
-while clients come and go for --seconds. hellos: --count connections (2,000) that say nothing are
-closed. Exit codes: 0, 1, 77 skipped (no ffmpeg, or too few descriptors).
+idle: KiB of the daemon for each of --count clients (10,000). readers: --count readers (1,000) in
+shared memory, of --fps frames a second each, and the share of a core that the daemon takes for
+them. stalled: one good reader loses nothing beside --count readers (300) that do not read.
+reconnects: descriptors and memory of the daemon stay while clients come and go for --seconds,
+--rate times a second (0: as fast as can be). hellos: --count connections (2,000) that say nothing
+are closed. Exit codes: 0, 1, 77 skipped (too few descriptors).
 """
-import argparse, pathlib, resource, select, shutil, socket, struct, subprocess, sys, tempfile, time
+import argparse, os, pathlib, resource, socket, struct, subprocess, sys, time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 import peltontest as t
-from kills import Reader, resources
+from exact import CLIP, FAILURES, Reader, check, clip_truth, readers, resources
 
 HELLO, WELCOME = 1, 2
 MOST_KIB = 16 # of a client
-FAILURES = []
-
-
-def check(good, what):
-    print(("ok   " if good else "FAIL ") + what, flush=True)
-    if not good:
-        FAILURES.append(what)
+MOST_SHARE = 10 # % of a core
 
 
 def connect(daemon):
@@ -42,56 +38,87 @@ def take(s, n):
     return data
 
 
-def hello(daemon):
-    """A client that has been welcomed: a header (length, type, descriptors, flags, request, object)
-    and a Hello with proto_min and proto_max."""
+def greet(daemon):
+    """A client that has said hello, and the kind of the answer: a header (length, type,
+    descriptors, flags, request, object) and a Hello with proto_min and proto_max."""
     s = connect(daemon)
     body = b"\x08\x01\x10\x01"
     s.sendall(struct.pack("<IHBBII", len(body), HELLO, 0, 0, 1, 0) + body)
     length, kind = struct.unpack("<IH", take(s, 16)[:6])
     take(s, length)
+    return s, kind
+
+
+def hello(daemon):
+    """A client that has been welcomed."""
+    s, kind = greet(daemon)
     if kind != WELCOME:
         raise SystemExit("no welcome, but message %d" % kind)
     return s
 
 
-def idle(args, daemon, folder):
+def welcomed(daemon):
+    try:
+        s, kind = greet(daemon)
+    except OSError: # refused, and closed before it could say hello
+        return False
+    s.close()
+    return kind == WELCOME
+
+
+def idle(args, daemon):
+    """As many as the daemon may have. One more is refused."""
     first = [hello(daemon) for _ in range(100)]
     _, before = resources(daemon)
     begun = time.monotonic()
-    clients = [hello(daemon) for _ in range(args.count)]
+    clients = [hello(daemon) for _ in range(args.count - len(first))]
     took = time.monotonic() - begun
     _, after = resources(daemon)
-    each = (after - before) / args.count
+    each = (after - before) / len(clients)
     check(each <= MOST_KIB, "%d idle clients: %.1f KiB each, connected in %.1f s" % (
         args.count, each, took))
+    with connect(daemon) as one_more:
+        check(b"as many clients as it may have" in one_more.recv(4096), "one more is refused")
+    clients.pop().close()
     begun = time.monotonic()
-    hello(daemon).close()
-    check(True, "one more is welcomed in %.1f ms" % (1000 * (time.monotonic() - begun)))
+    t.wait_until(lambda: welcomed(daemon), 5)
+    check(True, "in place of another it is welcomed within %.1f ms" % (
+        1000 * (time.monotonic() - begun)))
     for s in first + clients:
         s.close()
 
 
-def clip(args, folder):
-    path = folder + "/a.mp4"
-    subprocess.run([args.ffmpeg, "-v", "error", "-nostdin", "-f", "lavfi", "-i",
-                    "testsrc2=size=64x64:rate=25", "-frames:v", "400", "-c:v", "libx264", "-bf",
-                    "2", "-pix_fmt", "yuv420p", path], check=True)
-    truth = t.ffmpeg_framemd5(args, path)
-    return path, [line for line in truth.splitlines(True) if line[0] != "#"]
+def cpu_seconds(daemon):
+    words = open("/proc/%d/stat" % daemon.process.pid).read().rsplit(")", 1)[1].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def stalled(args, daemon, folder):
+def many_readers(args, daemon):
+    """Of the newest frame; the source goes at the pace of its times."""
+    t.warm_up(args, daemon, CLIP)
+    stretch = t.Stretch()
+    run = readers(args, daemon, "-n", args.count, "-f", args.fps, "-d", args.seconds + 1)
+    said = run.stdout.readline()
+    begun, before = time.monotonic(), cpu_seconds(daemon)
+    time.sleep(args.seconds)
+    share = 100 * (cpu_seconds(daemon) - before) / (time.monotonic() - begun)
+    said += run.stdout.read()
+    check(run.wait() == 0, "%d readers: %s" % (args.count, said.replace("\n", " ")))
+    t.check_time(check, share <= MOST_SHARE, stretch, "%d readers of %g frames a second: the "
+                 "daemon takes %.1f %% of a core" % (args.count, args.fps, share))
+
+
+def stalled(args, daemon):
     """Readers whose output nobody takes: after a pipe's worth they hold their frames."""
-    path, truth = clip(args, folder)
-    t.warm_up(args, daemon, path)
+    truth = clip_truth(args)
+    t.warm_up(args, daemon, CLIP)
     runs = [subprocess.Popen(
         [args.bin + "/pelton", "decode", "--socket", daemon.socket, "-loglevel", "error", "-i",
-         path, "-f", "rawvideo", "-"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+         CLIP, "-f", "rawvideo", "-"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
         for _ in range(args.count)]
     for run in runs: # each has begun
         run.stdout.read(1)
-    good = Reader(args, daemon, path, truth)
+    good = Reader(args, daemon, truth)
     begun = time.monotonic()
     good.read(5 * len(truth))
     took = time.monotonic() - begun
@@ -105,12 +132,14 @@ def stalled(args, daemon, folder):
         run.communicate()
 
 
-def reconnects(args, daemon, folder):
+def reconnects(args, daemon):
     for _ in range(1000):
         hello(daemon).close()
     descriptors, before = resources(daemon)
     n, begun = 0, time.monotonic()
-    while time.monotonic() - begun < args.seconds:
+    while (now := time.monotonic() - begun) < args.seconds:
+        if args.rate and n > now * args.rate:
+            time.sleep(n / args.rate - now)
         hello(daemon).close()
         n += 1
     rate = n / (time.monotonic() - begun)
@@ -121,7 +150,7 @@ def reconnects(args, daemon, folder):
               n, rate, descriptors, now, before, after))
 
 
-def hellos(args, daemon, folder):
+def hellos(args, daemon):
     """Half of them say a part of a hello."""
     begun = time.monotonic()
     clients = [connect(daemon) for _ in range(args.count)]
@@ -138,17 +167,17 @@ def hellos(args, daemon, folder):
 
 
 def main():
-    cases = {"idle": (idle, 10000), "stalled": (stalled, 300), "reconnects": (reconnects, 0),
+    cases = {"idle": (idle, 10000), "stalled": (stalled, 300),
+             "readers": (many_readers, 1000), "reconnects": (reconnects, 0),
              "hellos": (hellos, 2000)}
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     t.add_arguments(p)
     p.add_argument("case", choices=cases)
     p.add_argument("--count", type=int)
     p.add_argument("--seconds", type=float, default=600)
+    p.add_argument("--rate", type=float, default=0)
+    p.add_argument("--fps", type=float, default=1)
     args = p.parse_args()
-    if not shutil.which(args.ffmpeg):
-        print("skipped: no", args.ffmpeg)
-        return t.SKIPPED
     case, count = cases[args.case]
     args.count = args.count or count
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -156,11 +185,10 @@ def main():
     if most < 4 * args.count // 3 + 200:
         print("skipped: %d descriptors are too few" % most)
         return t.SKIPPED
-    quota = ["clients=10000", "clients_per_uid=10000"]
-    args.set += quota + (["streams=400"] if args.case == "stalled" else [])
-    args.count = min(args.count, 9800) if args.case == "idle" else args.count
-    with tempfile.TemporaryDirectory() as folder, t.Daemon(args) as daemon:
-        case(args, daemon, folder)
+    quota = ["clients=%d" % (args.count if args.case == "idle" else 10000), "clients_per_uid=10000"]
+    args.set += quota + ["streams=10000"]
+    with t.Daemon(args) as daemon:
+        case(args, daemon)
     return 1 if FAILURES else 0
 
 

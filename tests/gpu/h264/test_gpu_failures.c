@@ -3,6 +3,7 @@
  * Every Vulkan call fails once, and submissions fail or lose the device. Each gives an error, and
  * nothing leaks.
  */
+#include "tests/gpu/failing_calls.h"
 #include "tests/gpu/gpuworld.h"
 
 /* Vulkan calls that fail at the n-th: the device's table is its own, so calls can be replaced. */
@@ -20,30 +21,7 @@ static VkResult spend(VkResult on_failure)
         VkResult result = spend(VK_ERROR_OUT_OF_DEVICE_MEMORY);                                    \
         return result < 0 ? result : real.name arguments;                                          \
     }
-#define CREATE(name, info, object)                                                                 \
-    FAILING(name, (VkDevice d, const info *i, const VkAllocationCallbacks *a, object *o),          \
-            (d, i, a, o))
-
-CREATE(vkAllocateMemory, VkMemoryAllocateInfo, VkDeviceMemory)
-CREATE(vkCreateBuffer, VkBufferCreateInfo, VkBuffer)
-CREATE(vkCreateImage, VkImageCreateInfo, VkImage)
-CREATE(vkCreateImageView, VkImageViewCreateInfo, VkImageView)
-CREATE(vkCreateCommandPool, VkCommandPoolCreateInfo, VkCommandPool)
-CREATE(vkCreateDescriptorPool, VkDescriptorPoolCreateInfo, VkDescriptorPool)
-CREATE(vkCreateQueryPool, VkQueryPoolCreateInfo, VkQueryPool)
-CREATE(vkCreateSemaphore, VkSemaphoreCreateInfo, VkSemaphore)
-CREATE(vkCreateShaderModule, VkShaderModuleCreateInfo, VkShaderModule)
-FAILING(vkMapMemory,
-        (VkDevice d, VkDeviceMemory m, VkDeviceSize o, VkDeviceSize s, VkMemoryMapFlags f,
-         void **p),
-        (d, m, o, s, f, p))
-FAILING(vkAllocateDescriptorSets,
-        (VkDevice d, const VkDescriptorSetAllocateInfo *i, VkDescriptorSet *o), (d, i, o))
-FAILING(vkAllocateCommandBuffers,
-        (VkDevice d, const VkCommandBufferAllocateInfo *i, VkCommandBuffer *o), (d, i, o))
-FAILING(vkBeginCommandBuffer, (VkCommandBuffer c, const VkCommandBufferBeginInfo *i), (c, i))
-FAILING(vkEndCommandBuffer, (VkCommandBuffer c), (c))
-FAILING(vkQueueSubmit, (VkQueue q, uint32_t n, const VkSubmitInfo *i, VkFence f), (q, n, i, f))
+FAILING_CALLS(FAILING)
 
 static VKAPI_ATTR VkResult VKAPI_CALL lose_submit(VkQueue q, uint32_t n, const VkSubmitInfo *i,
                                                   VkFence f)
@@ -52,24 +30,12 @@ static VKAPI_ATTR VkResult VKAPI_CALL lose_submit(VkQueue q, uint32_t n, const V
     return result < 0 ? result : real.vkQueueSubmit(q, n, i, f);
 }
 
+#define REPLACE(name, parameters, arguments) g->vk.name = fail_##name;
+
 static void replace_calls(struct gpu *g)
 {
     real = g->vk;
-    g->vk.vkAllocateMemory = fail_vkAllocateMemory;
-    g->vk.vkCreateBuffer = fail_vkCreateBuffer;
-    g->vk.vkCreateImage = fail_vkCreateImage;
-    g->vk.vkCreateImageView = fail_vkCreateImageView;
-    g->vk.vkCreateCommandPool = fail_vkCreateCommandPool;
-    g->vk.vkCreateDescriptorPool = fail_vkCreateDescriptorPool;
-    g->vk.vkCreateQueryPool = fail_vkCreateQueryPool;
-    g->vk.vkCreateSemaphore = fail_vkCreateSemaphore;
-    g->vk.vkCreateShaderModule = fail_vkCreateShaderModule;
-    g->vk.vkMapMemory = fail_vkMapMemory;
-    g->vk.vkAllocateDescriptorSets = fail_vkAllocateDescriptorSets;
-    g->vk.vkAllocateCommandBuffers = fail_vkAllocateCommandBuffers;
-    g->vk.vkBeginCommandBuffer = fail_vkBeginCommandBuffer;
-    g->vk.vkEndCommandBuffer = fail_vkEndCommandBuffer;
-    g->vk.vkQueueSubmit = fail_vkQueueSubmit;
+    FAILING_CALLS(REPLACE)
 }
 
 static void count_validation(void *ctx, int level, const char *line)
