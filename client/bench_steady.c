@@ -13,11 +13,11 @@ static int compare_times(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Frames a second between two of the sorted times. */
+/* Frames a second between two of the sorted times; 0 where they are too near to each other. */
 static double rate(const int64_t *times_ns, size_t from, size_t to)
 {
-    double seconds = (double)(times_ns[to] - times_ns[from]) * 1e-9;
-    return seconds > 0 ? (double)(to - from) / seconds : 0;
+    int64_t ns = times_ns[to] - times_ns[from];
+    return ns >= STEADY_WINDOW_MS * INT64_C(1000000) ? (double)(to - from) * 1e9 / (double)ns : 0;
 }
 
 struct bench_steady bench_steady_find(int64_t start_ns, int64_t *times_ns, size_t n)
@@ -31,7 +31,7 @@ struct bench_steady bench_steady_find(int64_t start_ns, int64_t *times_ns, size_
         double a = rate(times_ns, i * width, (i + 1) * width);
         double b = rate(times_ns, (i + 1) * width, (i + 2) * width);
         double most = a > b ? a : b;
-        if (most <= 0 || fabs(a - b) * 100 > STEADY_PERCENT * most)
+        if (a <= 0 || b <= 0 || fabs(a - b) * 100 > STEADY_PERCENT * most)
             continue;
         s = (struct bench_steady){
             .known = true,

@@ -11,8 +11,9 @@
 
 /* A run is cut into windows of equally many frames. Its ramp-up ends with the first two windows in
  * a row whose rates differ by STEADY_PERCENT at most. The last window is left out, as streams end
- * in it. */
-enum { STEADY_WINDOWS = 8, STEADY_WINDOW_FRAMES = 100, STEADY_PERCENT = 3 };
+ * in it. Windows of less than STEADY_WINDOW_MS count for nothing: frames that lay ready leave at
+ * once, and that rate is not the decoder's. */
+enum { STEADY_WINDOWS = 8, STEADY_WINDOW_FRAMES = 100, STEADY_WINDOW_MS = 100, STEADY_PERCENT = 3 };
 
 struct bench_steady {
     bool known;     /* else the run was too short, or no two windows agree */

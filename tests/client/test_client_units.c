@@ -47,6 +47,9 @@ static void test_steady(void **state)
     run_times(times, 0);
     assert_false(bench_steady_find(5000, times, STEADY_WINDOWS * STEADY_WINDOW_FRAMES).known);
     assert_false(bench_steady_find(5000, times, 0).known);
+    for (unsigned i = 0; i < RUN_FRAMES; i++) /* even, but over within 80 ms */
+        times[i] = i * 50000;
+    assert_false(bench_steady_find(0, times, RUN_FRAMES).known);
     for (unsigned i = 0; i < RUN_FRAMES; i++) /* ever faster */
         times[i] = 1000000000 - (int64_t)(RUN_FRAMES - i) * (RUN_FRAMES - i) * 300;
     assert_false(bench_steady_find(0, times, RUN_FRAMES).known);
