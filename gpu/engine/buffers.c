@@ -4,6 +4,8 @@
  */
 #include "gpu/engine/buffers.h"
 
+#include "gpu/engine/canaries.h"
+
 #include <string.h>
 
 #define LOGGED_BYTES (16u << 20)
@@ -65,8 +67,10 @@ int gpu_memory_allocate(struct gpu *g, const VkMemoryRequirements *needs, enum g
     uint32_t type = type_of_kind(g, needs->memoryTypeBits, kind);
     if (type == UINT32_MAX)
         return GPU_ERR_FEATURE;
+    VkMemoryRequirements room = *needs;
+    uint64_t at = gpu_canaries_room(g, &room);
     VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
-                                 .allocationSize = needs->size,
+                                 .allocationSize = room.size,
                                  .memoryTypeIndex = type};
     static const char *const names[] = {[GPU_MEMORY_DEVICE] = "of the device",
                                         [GPU_MEMORY_UPLOAD] = "to upload from",
@@ -75,14 +79,16 @@ int gpu_memory_allocate(struct gpu *g, const VkMemoryRequirements *needs, enum g
     int64_t begun = gpu_clock_ns();
     VK(g, g->vk.vkAllocateMemory(g->device, &info, NULL, out));
     log_memory(g, begun, names[kind], needs->size);
-    *held = (struct gpu_holding){use, !device, needs->size};
+    *held = (struct gpu_holding){use, !device, needs->size, at};
     gpu_hold(&g->books, held);
+    err = gpu_canaries_add(g, *out, type, at, needs->size, held);
 error:
     return err;
 }
 
 void gpu_memory_release(struct gpu *g, VkDeviceMemory memory, struct gpu_holding *held)
 {
+    gpu_canaries_remove(g, memory);
     g->vk.vkFreeMemory(g->device, memory, NULL);
     gpu_unhold(&g->books, held);
 }
@@ -108,9 +114,9 @@ int gpu_buffer_create_for(struct gpu *g, enum gpu_use use, uint64_t size, VkBuff
     VK(g, g->vk.vkCreateBuffer(g->device, &info, NULL, &b.buffer));
     g->vk.vkGetBufferMemoryRequirements(g->device, b.buffer, &needs);
     TRY(gpu_memory_allocate(g, &needs, kind, use, &b.memory, &b.holding));
-    VK(g, g->vk.vkBindBufferMemory(g->device, b.buffer, b.memory, 0));
+    VK(g, g->vk.vkBindBufferMemory(g->device, b.buffer, b.memory, b.holding.at));
     if (kind != GPU_MEMORY_DEVICE)
-        VK(g, g->vk.vkMapMemory(g->device, b.memory, 0, VK_WHOLE_SIZE, 0, (void **)&b.map));
+        VK(g, g->vk.vkMapMemory(g->device, b.memory, b.holding.at, size, 0, (void **)&b.map));
     *out = b;
     return GPU_OK;
 error:
@@ -120,6 +126,7 @@ error:
 
 void gpu_buffer_free(struct gpu *g, struct gpu_buffer *buffer)
 {
+    gpu_canaries_remove(g, buffer->memory); /* some are parts of the buffer */
     g->vk.vkDestroyBuffer(g->device, buffer->buffer, NULL);
     gpu_memory_release(g, buffer->memory, &buffer->holding);
     memset(buffer, 0, sizeof(*buffer));

@@ -4,6 +4,7 @@
  * GPU_ERR_LOST, and closing does not wait.
  */
 #include "gpu/engine/buffers.h"
+#include "gpu/engine/canaries.h"
 #include "gpu/engine/debug_values.h"
 #include "gpu/engine/driver_cache.h"
 #include "gpu/engine/instance.h"
@@ -13,7 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int create_device(struct gpu *g, const struct gpu_probe *probe, unsigned background)
+static int create_device(struct gpu *g, const struct gpu_probe *probe,
+                         const struct gpu_params *params)
 {
     int err = GPU_OK;
     VkPhysicalDeviceSubgroupSizeControlFeaturesEXT control = {
@@ -33,11 +35,12 @@ static int create_device(struct gpu *g, const struct gpu_probe *probe, unsigned 
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES,
         .pNext = &v12,
         .storageBuffer16BitAccess = VK_TRUE};
-    VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
-                                          .pNext = &v11,
-                                          .features = {.shaderInt16 = VK_TRUE,
-                                                       .shaderStorageImageExtendedFormats = VK_TRUE,
-                                                       .robustBufferAccess = probe->robust}};
+    VkPhysicalDeviceFeatures2 features = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
+        .pNext = &v11,
+        .features = {.shaderInt16 = VK_TRUE,
+                     .shaderStorageImageExtendedFormats = VK_TRUE,
+                     .robustBufferAccess = probe->robust && !params->no_robustness}};
     const char *extensions[2];
     uint32_t extension_count = 0;
     if (probe->host_alignment)
@@ -48,7 +51,7 @@ static int create_device(struct gpu *g, const struct gpu_probe *probe, unsigned 
                                .pNext = &features,
                                .enabledExtensionCount = extension_count,
                                .ppEnabledExtensionNames = extensions};
-    TRY(gpu_queues_create(g, probe->family, background, &info));
+    TRY(gpu_queues_create(g, probe->family, params->background, &info));
     VkDescriptorSetLayoutBinding binding = {.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
                                             .descriptorCount = 1,
                                             .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT};
@@ -136,7 +139,7 @@ int gpu_open(const struct gpu_params *params, struct gpu **out)
     vkGetPhysicalDeviceMemoryProperties(g->physical, &g->memory);
     g->unified = is_unified(g);
     int64_t begun = gpu_clock_ns();
-    TRY(create_device(g, &probe, params->background));
+    TRY(create_device(g, &probe, params));
     if (!driver_cache_reserve())
         gpu_log(g, 1, "the cache folder is full, and the driver uses it");
     gpu_log_step(g, begun, "device is made, with %u queues of %u families", g->queue_count,
@@ -144,6 +147,8 @@ int gpu_open(const struct gpu_params *params, struct gpu **out)
     begun = gpu_clock_ns();
     pipeline_cache_open(g, params->keep_pipelines);
     gpu_log_step(g, begun, "cache of pipelines is read, %zu bytes", g->kept.saver.saved);
+    if (params->canaries)
+        TRY(gpu_canaries_open(g, params->canaries));
     if (params->debug)
         TRY(gpu_debug_open(g, params->debug_shaders));
     gpu_log(g, 2, "device %s (%s)%s", g->info.name, g->info.driver,
@@ -158,6 +163,7 @@ error:
 void gpu_leave(struct gpu *g)
 {
     pipeline_cache_flush(g);
+    gpu_canaries_changed(g);
 }
 
 void gpu_close(struct gpu *g)
@@ -168,6 +174,7 @@ void gpu_close(struct gpu *g)
         if (!atomic_load(&g->lost))
             g->vk.vkDeviceWaitIdle(g->device);
         gpu_debug_close(g);
+        gpu_canaries_close(g);
         gpu_pipelines_free(g);
         pipeline_cache_close(g);
         g->vk.vkDestroyDescriptorSetLayout(g->device, g->host_set, NULL);

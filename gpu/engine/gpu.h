@@ -88,6 +88,10 @@ struct gpu_params {
     bool timestamps; /* per-pass GPU times */
     /* most queues for long work beside the main one; 0: all. Each takes a driver 20 ms to make. */
     unsigned background;
+    /* Tests: no robust buffer access; and bytes of this pattern round all memory, 0: none
+     * (canaries.h). A byte that changes is told at level 0. */
+    bool no_robustness;
+    uint32_t canaries;
     /* keep compiled pipelines in the user's cache folder, for the next process */
     bool keep_pipelines;
     /* values that shaders write (gpu/shaders/lib/debug.glsl) go to log at level 1; every submission
@@ -121,6 +125,8 @@ const struct gpu_device_info *gpu_info(const struct gpu *g);
 unsigned gpu_background_queues(const struct gpu *g);
 /* The number of messages that the validation layer has printed. Thread: any. */
 unsigned gpu_validation_messages(const struct gpu *g);
+/* The number of canaries that were found changed so far; compares all. Thread: any. */
+unsigned gpu_canaries_changed(struct gpu *g);
 
 /* Who holds how much memory of this device, and host memory for it. Thread: any. */
 void gpu_memory_held(const struct gpu *g, struct gpu_held *out);

@@ -85,7 +85,7 @@ int gpu_image_create(struct gpu *g, enum gpu_use use, uint32_t width, uint32_t h
     g->vk.vkGetImageMemoryRequirements(g->device, image.image, &needs);
     image.bytes = needs.size;
     TRY(gpu_memory_allocate(g, &needs, GPU_MEMORY_DEVICE, use, &image.memory, &image.holding));
-    VK(g, g->vk.vkBindImageMemory(g->device, image.image, image.memory, 0));
+    VK(g, g->vk.vkBindImageMemory(g->device, image.image, image.memory, image.holding.at));
     TRY(create_view(g, &image));
     *out = image;
     return GPU_OK;

@@ -15,6 +15,7 @@ struct gpu_holding {
     enum gpu_use use;
     bool host; /* host memory, else the device's */
     uint64_t bytes;
+    uint64_t at; /* of the object in its memory: behind a canary */
 };
 
 struct gpu_books {

@@ -3,16 +3,20 @@
  * Creation of a recon: frame store, scratch buffers, flights. Its pipelines are begun.
  * recon_prepare.c adds what depends on the batches, and recon_grow.c makes more room.
  */
+#include "gpu/engine/canaries.h"
 #include "gpu/engine/descriptors.h"
 #include "gpu/h264/recon_internal.h"
 
 #include "gpu/shaders/lib/cases.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* coefficient blocks of pictures beyond the first; a batch that has more is split */
 #define USUAL_COEFF_BLOCKS_PER_MB 8
+/* bytes of a canary between two regions of the scratch, where there are canaries */
+#define SCRATCH_GAP 4096
 
 static void recon_set(struct recon *r, struct gpu *g, const struct recon_params *params)
 {
@@ -135,9 +139,23 @@ static int create_images(struct recon *r)
     return err < 0 ? err : gpu_images_clear(r->g, r->images, RECON_IMAGE_COUNT);
 }
 
+/* One behind each region. */
+static int scratch_canaries(struct recon *r)
+{
+    int err = GPU_OK;
+    for (uint32_t i = 0; i < recon_buffer_count && r->g->canaries && err == GPU_OK; i++) {
+        const struct recon_section *s = &r->regions[recon_buffers[i].binding];
+        char name[32];
+        snprintf(name, sizeof(name), "scratch of binding %u", recon_buffers[i].binding);
+        err = gpu_canaries_add_gap(r->g, &r->scratch, s->offset + s->size, SCRATCH_GAP, name);
+    }
+    return err;
+}
+
 static int create_scratch(struct recon *r)
 {
-    uint64_t at = 0, align = r->g->limits.minStorageBufferOffsetAlignment;
+    uint64_t at = 0, align = r->g->limits.minStorageBufferOffsetAlignment,
+             gap = r->g->canaries ? SCRATCH_GAP : 0;
     align = align < 16 ? 16 : align;
     for (uint32_t i = 0; i < recon_buffer_count; i++) {
         const struct recon_buffer *b = &recon_buffers[i];
@@ -145,15 +163,16 @@ static int create_scratch(struct recon *r)
             return GPU_ERR_INVALID;
         r->regions[b->binding] = (struct recon_section){at, scratch_size(r, i)};
         r->zeroed |= b->zero ? RECON_B(b->binding) : 0;
-        at += (r->regions[b->binding].size + align - 1) / align * align;
+        at += (r->regions[b->binding].size + gap + align - 1) / align * align;
     }
     if (!at)
         return GPU_OK;
-    return gpu_buffer_create_for(r->g, GPU_USE_BATCHES, at,
-                                 VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
-                                     VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT |
-                                     VK_BUFFER_USAGE_TRANSFER_DST_BIT,
-                                 GPU_MEMORY_DEVICE, &r->scratch);
+    int err = gpu_buffer_create_for(
+        r->g, GPU_USE_BATCHES, at,
+        VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT |
+            VK_BUFFER_USAGE_TRANSFER_DST_BIT | (gap ? VK_BUFFER_USAGE_TRANSFER_SRC_BIT : 0),
+        GPU_MEMORY_DEVICE, &r->scratch);
+    return err < 0 ? err : scratch_canaries(r);
 }
 
 static int create_pipelines(struct recon *r)

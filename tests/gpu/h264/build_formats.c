@@ -103,8 +103,7 @@ static void build_slice(struct check_env *env, struct check_picture *p, uint32_t
             slice->ref[list][0] = (uint16_t)own;
 }
 
-/* own: a field that may be referred to beside those of the painted frames, or -1. */
-static struct check_picture *build(struct check_env *env, uint32_t index, int own)
+struct check_picture *check_build_any(struct check_env *env, uint32_t index, int own)
 {
     struct check_picture *p = check_picture_create(env, index, 1 + check_random(env, 4));
     struct mixture mix = {.intra = check_chance(env, 30) ? 0 : (int)check_random(env, 100),
@@ -133,7 +132,7 @@ static int run_batch(struct check_env *env, uint32_t n)
     for (uint32_t i = 0; i < n; i++) {
         if (env->format.separate_planes)
             env->colour_plane = (uint8_t)(i % 3);
-        pictures[i] = build(env, i, -1);
+        pictures[i] = check_build_any(env, i, -1);
         if (!pictures[i])
             return -1;
         if (env->format.separate_planes)
@@ -183,7 +182,7 @@ static int run_fields(struct check_env *env)
         struct check_picture *pictures[3];
         env->structure = second ? 3 - first : first;
         for (uint32_t i = 0; i < 3; i++) {
-            pictures[i] = build(env, i, second ? (int)REC_REF(env->refs + i, first) : -1);
+            pictures[i] = check_build_any(env, i, second ? (int)REC_REF(env->refs + i, first) : -1);
             if (!pictures[i])
                 return -1;
         }

@@ -43,7 +43,7 @@ static void build_mb(struct check_env *env, struct check_picture *p, uint32_t ad
                           40);
 }
 
-static struct check_picture *build(struct check_env *env, uint32_t index)
+struct check_picture *check_build_plain(struct check_env *env, uint32_t index)
 {
     struct check_picture *p = check_picture_create(env, index, 1 + check_random(env, 6));
     int intra = check_chance(env, 30) ? 0 : (int)check_random(env, 100);
@@ -73,7 +73,7 @@ static int run_batch(struct check_env *env, uint32_t n, bool swap)
 {
     struct check_picture *pictures[CHECK_SLOTS];
     for (uint32_t i = 0; i < n; i++) {
-        pictures[i] = build(env, i);
+        pictures[i] = check_build_plain(env, i);
         if (!pictures[i])
             return -1;
         if (!swap)

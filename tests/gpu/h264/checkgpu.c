@@ -9,8 +9,10 @@
  *     --pictures N    only its first N pictures
  *     --flow          with deliveries, as fast as possible; --flight N: N batches at once
  *     --beside N      while N batches of entropy decoding are at work
+ *   checkgpu --frames N [--threads T]      see frames.c
  *   checkgpu --entropy FILE...             see entropy.c
  *   checkgpu --motion FILE...              see motion.c
+ * --bare: without robust buffer access, and with canaries round all memory
  *
  * Exit code 0, 1 after a mismatch, 2 for wrong usage, 77 without a device.
  */
@@ -33,8 +35,9 @@ static const struct {
     {"fields", check_group_fields},       {"mbaff", check_group_mbaff},
     {"switching", check_group_switching}, {"growth", check_group_growth},
 };
-#define ENTROPY_FILES 256
-#define GROUP_COUNT   (sizeof(groups) / sizeof(groups[0]))
+#define ENTROPY_FILES  256
+#define GROUP_COUNT    (sizeof(groups) / sizeof(groups[0]))
+#define CHECK_CANARIES 0x5ca1ab1eu
 
 static void print_log(void *ctx, int level, const char *line)
 {
@@ -44,7 +47,8 @@ static void print_log(void *ctx, int level, const char *line)
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: checkgpu [--device NAME] [--seed N] [--wavefront 1|2] [--only GROUP] "
+    fprintf(stderr, "usage: checkgpu [--device NAME] [--seed N] [--bare] [--wavefront 1|2] "
+                    "[--only GROUP | --frames N [--threads T]] "
                     "[--time PICTURES [--format NAME | --clip FILE "
                     "[--pictures N] [--flow [--beside BATCHES]] [--flight 2..4]]] [--entropy "
                     "FILE.. | --motion FILE.. [--pictures N] [--damage ROUNDS]]\ngroups:");
@@ -79,82 +83,139 @@ static int run_groups(struct check_env *env, const char *only)
     return failed;
 }
 
-int main(int argc, char **argv)
+/* The command line. */
+struct options {
+    const char *device, *only, *clip, *format, *entropy[ENTROPY_FILES], *motion[ENTROPY_FILES];
+    int timed, pictures, damage, threads;
+    unsigned long frames;
+    unsigned entropy_count, motion_count;
+    bool bare;
+};
+
+static bool option_flag(struct options *o, struct check_env *env, const char *name)
 {
-    struct check_env env = {.seed = (uint64_t)time(NULL) / 86400};
-    struct gpu_params params = {.device = getenv("PELTON_DEVICE"), .log = print_log};
-    const char *only = NULL, *clip = NULL, *format = "420", *entropy[ENTROPY_FILES],
-               *motion[ENTROPY_FILES];
-    int timed = 0, pictures = 0, damage = 0;
-    unsigned entropy_count = 0, motion_count = 0;
-    for (int i = 1; i < argc; i += 2) {
-        const char *value = i + 1 < argc ? argv[i + 1] : NULL;
-        if (!strcmp(argv[i], "--flow")) {
-            env.flow = true;
-            i--; /* it has no value */
-            continue;
-        }
-        if (value && !strcmp(argv[i], "--device"))
-            params.device = value;
-        else if (value && !strcmp(argv[i], "--seed"))
-            env.seed = strtoull(value, NULL, 0);
-        else if (value && !strcmp(argv[i], "--wavefront"))
-            env.wavefront = atoi(value);
-        else if (value && !strcmp(argv[i], "--time"))
-            timed = atoi(value);
-        else if (value && !strcmp(argv[i], "--format"))
-            format = value;
-        else if (value && !strcmp(argv[i], "--clip"))
-            clip = value;
-        else if (value && !strcmp(argv[i], "--flight"))
-            env.flight = atoi(value);
-        else if (value && !strcmp(argv[i], "--beside"))
-            env.beside = (unsigned)atoi(value);
-        else if (value && !strcmp(argv[i], "--pictures"))
-            pictures = atoi(value);
-        else if (value && !strcmp(argv[i], "--entropy") && entropy_count < ENTROPY_FILES)
-            entropy[entropy_count++] = value;
-        else if (value && !strcmp(argv[i], "--motion") && motion_count < ENTROPY_FILES)
-            motion[motion_count++] = value;
-        else if (value && !strcmp(argv[i], "--damage"))
-            damage = atoi(value);
-        else if (value && !strcmp(argv[i], "--only"))
-            only = value;
-        else
-            return usage();
-    }
+    bool flow = !strcmp(name, "--flow"), bare = !strcmp(name, "--bare");
+    env->flow |= flow;
+    o->bare |= bare;
+    return flow || bare;
+}
+
+static bool option_file(struct options *o, const char *name, const char *value)
+{
+    if (!strcmp(name, "--entropy") && o->entropy_count < ENTROPY_FILES)
+        o->entropy[o->entropy_count++] = value;
+    else if (!strcmp(name, "--motion") && o->motion_count < ENTROPY_FILES)
+        o->motion[o->motion_count++] = value;
+    else
+        return false;
+    return true;
+}
+
+static bool option_value(struct options *o, struct check_env *env, const char *name,
+                         const char *value)
+{
+    if (!strcmp(name, "--device"))
+        o->device = value;
+    else if (!strcmp(name, "--seed"))
+        env->seed = strtoull(value, NULL, 0);
+    else if (!strcmp(name, "--wavefront"))
+        env->wavefront = atoi(value);
+    else if (!strcmp(name, "--time"))
+        o->timed = atoi(value);
+    else if (!strcmp(name, "--format"))
+        o->format = value;
+    else if (!strcmp(name, "--clip"))
+        o->clip = value;
+    else if (!strcmp(name, "--flight"))
+        env->flight = atoi(value);
+    else if (!strcmp(name, "--beside"))
+        env->beside = (unsigned)atoi(value);
+    else if (!strcmp(name, "--pictures"))
+        o->pictures = atoi(value);
+    else if (!strcmp(name, "--damage"))
+        o->damage = atoi(value);
+    else if (!strcmp(name, "--only"))
+        o->only = value;
+    else if (!strcmp(name, "--frames"))
+        o->frames = strtoul(value, NULL, 0);
+    else if (!strcmp(name, "--threads"))
+        o->threads = atoi(value);
+    else
+        return option_file(o, name, value);
+    return true;
+}
+
+static bool group_known(const char *only)
+{
     bool known = !only;
     for (size_t i = 0; i < GROUP_COUNT; i++)
         known |= only && !strcmp(only, groups[i].name);
-    params.timestamps = timed > 0;
-    if (!known || env.wavefront < 0 || env.wavefront > 2 || pictures < 0 || damage < 0 ||
-        (clip && timed < 1))
+    return known;
+}
+
+static bool options_read(struct options *o, struct check_env *env, int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (!option_flag(o, env, argv[i])) {
+            if (i + 1 == argc || !option_value(o, env, argv[i], argv[i + 1]))
+                return false;
+            i++;
+        }
+    return group_known(o->only) && env->wavefront >= 0 && env->wavefront <= 2 && o->pictures >= 0 &&
+           o->damage >= 0 && o->threads >= 1 && o->threads <= CHECK_MOST_THREADS &&
+           (!o->clip || o->timed >= 1);
+}
+
+static int options_run(const struct options *o, struct check_env *env)
+{
+    uint32_t pictures = (uint32_t)o->pictures, timed = (uint32_t)o->timed;
+    if (o->entropy_count && timed)
+        return check_entropy_timing(env, o->entropy[0], timed);
+    if (o->entropy_count)
+        return check_entropy(env, o->entropy, o->entropy_count, pictures, (unsigned)o->damage);
+    if (o->motion_count && timed)
+        return check_motion_timing(env, o->motion[0], timed);
+    if (o->motion_count)
+        return check_motion(env, o->motion, o->motion_count, pictures, (unsigned)o->damage);
+    if (o->clip)
+        return check_replay(env, o->clip, timed, pictures);
+    if (timed)
+        return check_timing(env, timed, o->format);
+    return o->frames ? check_frames(env, o->frames, (unsigned)o->threads)
+                     : run_groups(env, o->only);
+}
+
+int main(int argc, char **argv)
+{
+    const char *day = getenv("PELTON_SEED");
+    struct check_env env = {.seed = day ? strtoull(day, NULL, 0) : (uint64_t)time(NULL) / 86400};
+    struct options o = {.device = getenv("PELTON_DEVICE"), .format = "420", .threads = 1};
+    if (!options_read(&o, &env, argc, argv))
         return usage();
+    const struct gpu_params params = {.device = o.device,
+                                      .timestamps = o.timed > 0,
+                                      .no_robustness = o.bare,
+                                      .canaries = o.bare ? CHECK_CANARIES ^ (uint32_t)env.seed : 0,
+                                      .log = print_log};
     int err = gpu_open(&params, &env.gpu);
     if (err < 0) {
         printf("checkgpu: %s\n", gpu_error_text(err));
         return err == GPU_ERR_NO_DEVICE ? 77 : 1;
     }
     const struct gpu_device_info *info = gpu_info(env.gpu);
-    printf("checkgpu: %s%s, subgroups of %u, seed %" PRIu64 "\n", info->name,
-           info->software ? " (software)" : "", info->subgroup_size, env.seed);
+    printf("checkgpu: %s%s, subgroups of %u, seed %" PRIu64 "%s\n", info->name,
+           info->software ? " (software)" : "", info->subgroup_size, env.seed,
+           o.bare ? ", not robust, with canaries" : "");
     env.group = "time";
     env.format = (struct check_format){.chroma_format_idc = 1, .bit_depth = {8, 8}};
     env.structure = REC_FRAME;
     env.random = env.seed + 1;
-    int failed =
-        entropy_count && timed ? check_entropy_timing(&env, entropy[0], (uint32_t)timed)
-        : entropy_count
-            ? check_entropy(&env, entropy, entropy_count, (uint32_t)pictures, (unsigned)damage)
-        : motion_count && timed ? check_motion_timing(&env, motion[0], (uint32_t)timed)
-        : motion_count
-            ? check_motion(&env, motion, motion_count, (uint32_t)pictures, (unsigned)damage)
-        : clip      ? check_replay(&env, clip, (uint32_t)timed, (uint32_t)pictures)
-        : timed > 0 ? check_timing(&env, (uint32_t)timed, format)
-                    : run_groups(&env, only);
-    unsigned messages = gpu_validation_messages(env.gpu);
+    int failed = options_run(&o, &env);
+    unsigned messages = gpu_validation_messages(env.gpu), changed = gpu_canaries_changed(env.gpu);
     if (messages)
         printf("checkgpu: %u validation messages\n", messages);
+    if (o.bare)
+        printf("checkgpu: %u canaries changed\n", changed);
     gpu_close(env.gpu);
-    return failed || messages ? 1 : 0;
+    return failed || messages || changed ? 1 : 0;
 }

@@ -16,8 +16,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define CHECK_SLOTS 24
-#define CHECK_KINDS 2 /* wavefront kinds: one dispatch per diagonal, persistent */
+#define CHECK_SLOTS        24
+#define CHECK_MOST_THREADS 64
+#define CHECK_KINDS        2 /* wavefront kinds: one dispatch per diagonal, persistent */
 
 struct check_env {
     const char *group;
@@ -109,9 +110,29 @@ struct check_place {
 };
 struct check_place check_place_of(const struct check_picture *p, uint32_t addr);
 
+/* A picture of everything mixed: progressive 8-bit 4:2:0; or any format, as env says, where `own`
+ * is a field that may be referred to beside those of the painted frames, or -1. */
+struct check_picture *check_build_plain(struct check_env *env, uint32_t index);
+struct check_picture *check_build_any(struct check_env *env, uint32_t index, int own);
+
 /* Reconstruct n pictures as a batch both ways and compare. Frees them. 0, or -1 after a mismatch or
  * an error (reported). */
 int check_run(struct check_env *env, struct check_picture **pictures, uint32_t n);
+
+/* Reconstruct them both ways without any comparison. Frees them. 0, or -1 (reported). */
+int check_submit(struct check_env *env, struct check_picture **pictures, uint32_t n);
+
+/* Compare all slots with the reference's frames. 0, or -1 (reported). */
+int check_slots(struct check_env *env);
+
+/* Change bytes of a picture's records; frames_patch.c. own: as for check_build_any. */
+struct frames_patches {
+    unsigned long passed, refused; /* changes */
+};
+void frames_patch(struct check_env *env, struct check_picture *p, int own, bool free,
+                  struct frames_patches *patches);
+/* Random records: so many pictures by so many threads. 0, or -1. */
+int check_frames(struct check_env *env, unsigned long frames, unsigned threads);
 
 /* has_intra and so on, as a decoder would say them. */
 void check_finish_head(struct check_picture *p);

@@ -53,6 +53,18 @@ void check_close(struct check_env *env)
     }
 }
 
+/* As the slots of a new store are. */
+static void frame_grey(const struct check_env *env, struct ref_frame *f)
+{
+    for (int c = 0; c < (f->chroma_format_idc ? 3 : 1); c++) {
+        size_t samples =
+            (size_t)f->stride[c] * env->mb_height * ref_mb_height(f->chroma_format_idc, c);
+        for (size_t i = 0; i < samples; i++)
+            f->plane[c][i] =
+                (uint16_t)(1u << (env->format.bit_depth[c && !env->format.separate_planes] - 1));
+    }
+}
+
 /* A batch with more coefficients than usual would be split, and its unfiltered layers used twice:
  * room for four times as many.
  */
@@ -84,6 +96,7 @@ static int open_stores(struct check_env *env)
             ref_frame_create(env->mb_width, env->mb_height, env->format.chroma_format_idc);
         if (!env->frames[i] || !env->unfiltered[i])
             return -1;
+        frame_grey(env, env->frames[i]);
     }
     for (int i = 0; i < 3; i++) {
         env->got[i] = malloc((size_t)env->mb_width * env->mb_height * 512);
@@ -195,7 +208,7 @@ static int compare(struct check_env *env, const struct check_picture *p,
     return 0;
 }
 
-static int run_kind(struct check_env *env, struct check_picture **pictures, uint32_t n, int kind)
+static int submit_kind(struct check_env *env, struct check_picture **pictures, uint32_t n, int kind)
 {
     struct recon_picture jobs[CHECK_SLOTS] = {0};
     struct recon *r = env->recons[kind];
@@ -204,15 +217,22 @@ static int run_kind(struct check_env *env, struct check_picture **pictures, uint
         jobs[i] =
             (struct recon_picture){.view = &pictures[i]->view, .slot = pictures[i]->view.head.slot};
     int err = recon_submit(r, jobs, n, NULL, 0, &ticket);
-    if (err == 0)
-        err = recon_wait(r, ticket, UINT64_MAX);
+    return err == 0 ? recon_wait(r, ticket, UINT64_MAX) : err;
+}
+
+static int run_kind(struct check_env *env, struct check_picture **pictures, uint32_t n, int kind)
+{
+    struct recon *r = env->recons[kind];
+    int err = submit_kind(env, pictures, n, kind);
     for (uint32_t i = 0; i < n && err == 0; i++) {
         err = recon_read_work(r, i, env->got[0], env->got[1], env->got[2]);
         if (err == 0 && compare(env, pictures[i], env->unfiltered[i], true, kind, i) < 0)
             return -1;
         if (err == 0)
-            err = recon_read_slot(r, jobs[i].slot, env->got[0], env->got[1], env->got[2]);
-        if (err == 0 && compare(env, pictures[i], env->frames[jobs[i].slot], false, kind, i) < 0)
+            err = recon_read_slot(r, pictures[i]->view.head.slot, env->got[0], env->got[1],
+                                  env->got[2]);
+        if (err == 0 &&
+            compare(env, pictures[i], env->frames[pictures[i]->view.head.slot], false, kind, i) < 0)
             return -1;
     }
     if (err)
@@ -263,6 +283,48 @@ int check_run(struct check_env *env, struct check_picture **pictures, uint32_t n
         check_picture_free(pictures[i]);
     env->batches++;
     return result;
+}
+
+int check_submit(struct check_env *env, struct check_picture **pictures, uint32_t n)
+{
+    int err = 0;
+    for (int kind = 0; kind < CHECK_KINDS && err == 0; kind++)
+        if (env->recons[kind])
+            err = submit_kind(env, pictures, n, kind);
+    for (uint32_t i = 0; i < n; i++)
+        check_picture_free(pictures[i]);
+    if (err)
+        printf("checkgpu: group %s: %s\n", env->group, gpu_error_text(err));
+    return err ? -1 : 0;
+}
+
+static bool slot_equals(const struct check_env *env, const struct ref_frame *want)
+{
+    for (int c = 0; c < (want->chroma_format_idc ? 3 : 1); c++) {
+        uint32_t width = env->mb_width * ref_mb_width(want->chroma_format_idc, c),
+                 height = env->mb_height * ref_mb_height(want->chroma_format_idc, c);
+        for (uint32_t y = 0; y < height; y++)
+            for (uint32_t x = 0; x < width; x++)
+                if (got_sample(env, c, (size_t)y * width + x) !=
+                    want->plane[c][(size_t)y * want->stride[c] + x])
+                    return false;
+    }
+    return true;
+}
+
+int check_slots(struct check_env *env)
+{
+    for (int kind = 0; kind < CHECK_KINDS; kind++)
+        for (uint32_t slot = 0; slot < env->refs + env->width && env->recons[kind]; slot++) {
+            int err =
+                recon_read_slot(env->recons[kind], slot, env->got[0], env->got[1], env->got[2]);
+            if (err == 0 && slot_equals(env, env->frames[slot]))
+                continue;
+            printf("checkgpu: MISMATCH slot %u at the end, wavefront %d: %s\n", slot, kind + 1,
+                   gpu_error_text(err));
+            return -1;
+        }
+    return 0;
 }
 
 int check_uncovered(struct check_env *env, const char *what, unsigned a, unsigned b, unsigned c)

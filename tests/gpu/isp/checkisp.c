@@ -3,6 +3,7 @@
  * Compares the camera pipeline with its slow reference.
  *
  *   checkisp [--device NAME] [--seed N] [--only GROUP] [--width N] [--group N]
+ *   checkisp --frames N      all groups again and again, with other seeds, until so many frames
  *   checkisp --time WxH      prints the time of the variants on frames of that size
  *
  * Exit code 0, 1 after a mismatch, 2 for wrong usage, 77 without a device.
@@ -27,7 +28,7 @@ static void print_log(void *ctx, int level, const char *line)
 static int usage(void)
 {
     fprintf(stderr, "usage: checkisp [--device NAME] [--seed N] [--width N] [--group N] [--only "
-                    "GROUP] [--time WxH]\ngroups:");
+                    "GROUP] [--frames N] [--bare] [--time WxH]\ngroups:");
     for (size_t i = 0; i < check_group_count; i++)
         fprintf(stderr, " %s", check_groups[i].name);
     fprintf(stderr, "\n");
@@ -66,12 +67,13 @@ static int run_groups(struct check_env *env, uint64_t seed, const char *only)
                env->samples, env->worst);
         fflush(stdout);
         failed |= result != 0;
+        env->all_frames += env->frames;
     }
     return failed;
 }
 
 static int check(struct gpu *gpu, const struct isp_options *options, uint64_t seed,
-                 const char *only)
+                 const char *only, unsigned long frames)
 {
     struct check_env env = {.gpu = gpu};
     int err = open_memory(&env);
@@ -80,6 +82,8 @@ static int check(struct gpu *gpu, const struct isp_options *options, uint64_t se
     if (err < 0)
         printf("checkisp: %s\n", gpu_error_text(err));
     int failed = err < 0 ? 1 : run_groups(&env, seed, only);
+    while (!failed && env.all_frames < frames)
+        failed = run_groups(&env, ++seed, only);
     isp_free(env.isp);
     env.isp = NULL;
     if (err == GPU_OK && (!only || !strcmp(only, "format"))) { /* what went by one pass, by two */
@@ -90,6 +94,8 @@ static int check(struct gpu *gpu, const struct isp_options *options, uint64_t se
     isp_free(env.isp);
     gpu_arena_free(env.arena);
     gpu_host_free(env.host);
+    if (frames)
+        printf("checkisp: %lu frames\n", env.all_frames);
     if (env.memory)
         munmap(env.memory, CHECK_HOST_BYTES);
     return failed;
@@ -103,8 +109,15 @@ int main(int argc, char **argv)
     const char *only = NULL, *day = getenv("PELTON_SEED");
     uint64_t seed = day ? strtoull(day, NULL, 0) : (uint64_t)time(NULL) / 86400;
     unsigned width = 0, height = 0;
+    unsigned long frames = 0;
     for (int i = 1; i < argc; i += 2) {
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
+        if (!strcmp(argv[i], "--bare")) {
+            params.no_robustness = true;
+            params.canaries = 0x5ca1ab1e;
+            i--; /* it has no value */
+            continue;
+        }
         if (value && !strcmp(argv[i], "--device"))
             params.device = value;
         else if (value && !strcmp(argv[i], "--seed"))
@@ -115,6 +128,8 @@ int main(int argc, char **argv)
             options.group = (uint32_t)atoi(value);
         else if (value && !strcmp(argv[i], "--only"))
             only = value;
+        else if (value && !strcmp(argv[i], "--frames"))
+            frames = strtoul(value, NULL, 0);
         else if (!value || strcmp(argv[i], "--time") != 0 ||
                  sscanf(value, "%ux%u", &width, &height) != 2)
             return usage();
@@ -131,10 +146,13 @@ int main(int argc, char **argv)
         return err == GPU_ERR_NO_DEVICE ? 77 : 1;
     }
     printf("checkisp: %s, seed %" PRIu64 "\n", gpu_info(gpu)->name, seed);
-    int failed = width ? check_timing(gpu, width, height) : check(gpu, &options, seed, only);
-    unsigned messages = gpu_validation_messages(gpu);
+    int failed =
+        width ? check_timing(gpu, width, height) : check(gpu, &options, seed, only, frames);
+    unsigned messages = gpu_validation_messages(gpu), changed = gpu_canaries_changed(gpu);
     if (messages)
         printf("checkisp: %u validation messages\n", messages);
+    if (params.canaries)
+        printf("checkisp: %u canaries changed\n", changed);
     gpu_close(gpu);
-    return failed || messages ? 1 : 0;
+    return failed || messages || changed ? 1 : 0;
 }

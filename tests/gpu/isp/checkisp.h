@@ -17,7 +17,7 @@ struct check_env {
     struct gpu_arena *arena; /* 16 MiB */
     uint8_t *arena_memory;
     uint64_t random;
-    unsigned long frames;
+    unsigned long frames, all_frames;
     unsigned long long samples, inexact;
     int worst; /* difference, in code values */
 };

@@ -304,6 +304,27 @@ void check_release(struct check_frame *f)
         free(f->raw);
 }
 
+#define UNTOUCHED    0xa5
+#define BEYOND_BYTES 4096
+
+/* Everything outside of the planes is as it was. The planes are overwritten. */
+static int compare_outside(struct check_env *env, const struct check_frame *frames, uint32_t n,
+                           uint64_t end)
+{
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = 0; k < frames[i].planes; k++)
+            memset(env->memory + frames[i].offset[k], UNTOUCHED,
+                   (size_t)frames[i].out_stride[k] * (frames[i].rows[k] - 1) +
+                       frames[i].row_bytes[k]);
+    for (uint64_t i = 0; i < end; i++)
+        if (env->memory[i] != UNTOUCHED) {
+            printf("byte %llu of the host's memory is outside of all planes, and was changed: %s\n",
+                   (unsigned long long)i, describe(&frames[0].params));
+            return 1;
+        }
+    return 0;
+}
+
 int check_run(struct check_env *env, struct check_frame *frames, uint32_t n)
 {
     uint64_t at = 0, arena_at = 0, ticket = 0;
@@ -313,6 +334,8 @@ int check_run(struct check_env *env, struct check_frame *frames, uint32_t n)
         failed = check_prepare(env, &frames[i], &at, &arena_at);
     for (uint32_t i = 0; i < n && !failed; i++)
         check_describe(&frames[i], &list[i], env);
+    uint64_t end = at + BEYOND_BYTES < CHECK_HOST_BYTES ? at + BEYOND_BYTES : CHECK_HOST_BYTES;
+    memset(env->memory, UNTOUCHED, end);
     int err = failed ? 0 : isp_submit(env->isp, list, n, &ticket);
     if (!failed && err == GPU_OK)
         err = isp_wait(env->isp, ticket, UINT64_MAX);
@@ -320,6 +343,8 @@ int check_run(struct check_env *env, struct check_frame *frames, uint32_t n)
         printf("no frames: %s\n", gpu_error_text(err));
     for (uint32_t i = 0; i < n && !failed && err == GPU_OK; i++)
         failed |= check_compare(env, &frames[i]);
+    if (!failed && err == GPU_OK)
+        failed = compare_outside(env, frames, n, end);
     for (uint32_t i = 0; i < n; i++)
         check_release(&frames[i]);
     free(list);
