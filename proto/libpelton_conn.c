@@ -158,7 +158,7 @@ static int conn_on_welcome(struct pelton *conn, const Pelton__Welcome *m)
 static void failure_of_error(const Pelton__Error *m, struct pelton_failure *out)
 {
     out->code = m->code < 0 ? m->code : PELTON_ERR_OTHER;
-    wire_copy(out->cause, sizeof(out->cause), m->message);
+    wire_cause(out, m->message);
     wire_copy(out->hint, sizeof(out->hint), m->hint);
 }
 

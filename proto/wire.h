@@ -95,6 +95,8 @@ void wire_stats_from(const struct pelton_stats *in, Pelton__StatsReply *out);
 void wire_memory_to(const uint64_t *in, size_t n, uint64_t out[PELTON_MEMORY_MOST]);
 void wire_stats_to(const Pelton__StatsReply *in, struct pelton_stats *out);
 
+/* The cause of a failure whose code is set. It is never empty. */
+void wire_cause(struct pelton_failure *out, const char *in);
 void wire_failure_from(const struct pelton_failure *in, Pelton__Failure *out);
 /* in may be NULL: code 0 */
 void wire_failure_to(const Pelton__Failure *in, struct pelton_failure *out);

@@ -301,12 +301,17 @@ void wire_failure_from(const struct pelton_failure *in, Pelton__Failure *out)
     out->hint = (char *)in->hint;
 }
 
+void wire_cause(struct pelton_failure *out, const char *in)
+{
+    wire_copy(out->cause, sizeof(out->cause), out->code && !in[0] ? "no reason was given" : in);
+}
+
 void wire_failure_to(const Pelton__Failure *in, struct pelton_failure *out)
 {
     memset(out, 0, sizeof(*out));
     if (in) {
         out->code = in->code > 0 ? PELTON_ERR_OTHER : in->code;
-        wire_copy(out->cause, sizeof(out->cause), in->cause);
+        wire_cause(out, in->cause);
         wire_copy(out->hint, sizeof(out->hint), in->hint);
     }
 }
