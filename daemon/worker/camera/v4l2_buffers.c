@@ -185,9 +185,12 @@ static int wait_frame(const struct v4l2_device *d, struct pelton_failure *failur
 
 static int64_t time_of(const struct v4l2_buffer *b)
 {
-    int64_t now = now_ns(), at = b->timestamp.tv_sec * NS_PER_S + b->timestamp.tv_usec * 1000ll;
+    int64_t now = now_ns(), s = b->timestamp.tv_sec, us = b->timestamp.tv_usec;
     bool monotonic = (b->flags & V4L2_BUF_FLAG_TIMESTAMP_MASK) == V4L2_BUF_FLAG_TIMESTAMP_MONOTONIC;
-    return monotonic && at <= now && at > now - 10 * NS_PER_S ? at : now;
+    if (!monotonic || s < 0 || s > now / NS_PER_S || us < 0 || us >= 1000000)
+        return now;
+    int64_t at = s * NS_PER_S + us * 1000;
+    return at <= now && at > now - 10 * NS_PER_S ? at : now;
 }
 
 /* Where a filled buffer's frame is; false: it is damaged, or not all of it is there. */
