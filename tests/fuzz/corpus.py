@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writes the first inputs of a fuzz target: corpus.py KIND DIR STREAMGEN."""
+"""Writes the first inputs of a fuzz target: corpus.py KIND DIR STREAMGEN [NAME]. With a target's
+name come its kept inputs, too."""
 import os, pathlib, re, struct, subprocess, sys, tempfile
+import kept
 
 STREAMS = [
     "--profile baseline --slices 2 --ref 3 --crf 30",
@@ -112,10 +114,37 @@ cam1:
 """]
 
 
+def said(kind, payload=b"", flags=1):
+    """A message of a conversation, as fuzz_client.c reads it."""
+    return struct.pack("<BBH", flags, kind, len(payload)) + payload
+
+
+def conversations():
+    """A daemon that opens a stream, gives a pool and frames, and answers all questions."""
+    welcome = said(2, b"\x08\x01", 0)
+    plane = b"\x10\x80\x02\x18\x40\x20\x10" # 256 bytes a row, 64 of 16 rows used
+    pool = (b"\x08\x01\x10\x02\x1a\x04gray\x20\x40\x28\x10\x32" + bytes([len(plane)]) + plane +
+            b"\x38\x80\x20\x40\x80\x40")
+    frames = b"".join(said(33, bytes([8, i, 16, 1, 24, i % 2, 32, i]), 2 | 128) for i in range(6))
+    opened = said(17, b"\x0a\x03\x90\x01\x01") + said(32, pool, 2 | 4 | 128) + frames
+    for asks in range(64):
+        replies = b"".join(said(kind) for kind in (19, 26, 30, 13, 9)[:asks % 6])
+        yield bytes([asks]) + welcome + replies + opened + said(35, b"", 2) + said(24) + said(28)
+    for kind in range(1, 38): # each message alone, as an event and as an answer
+        yield bytes([63]) + welcome + said(kind, b"", 128) + said(kind, b"", 3)
+
+
 def inputs(kind, streamgen):
     if kind in ("config", "calibration"):
         for text in CONFIGS if kind == "config" else CALIBRATIONS:
             yield text.encode()
+        return
+    if kind == "client":
+        yield from conversations()
+        return
+    if kind == "camera": # addresses, and drivers whose answers are all sound
+        for i in range(64):
+            yield bytes([i % 8, i // 8]) + bytes([64 + i % 2 * 128, i]) * (40 + i)
         return
     if kind == "records": # a head, then bytes of one array each
         for head in range(64):
@@ -155,5 +184,9 @@ def inputs(kind, streamgen):
                 yield bytes([0, 0, 3, 1, 3, 2, 0, 1]) + unescape(nal)[:200]
 
 
+name = sys.argv[4] if len(sys.argv) > 4 else ""
 for i, data in enumerate(inputs(sys.argv[1], sys.argv[3])):
-    (pathlib.Path(sys.argv[2]) / ("seed%03d" % i)).write_bytes(data)
+    k = bytes([1, 37 * i % 256]) if name.endswith("_famine") else b"" # which allocation fails
+    (pathlib.Path(sys.argv[2]) / ("seed%03d" % i)).write_bytes(data + k)
+if name:
+    kept.unpack(kept.path(name), pathlib.Path(sys.argv[2]))

@@ -5,6 +5,9 @@
 #include <stdio.h>
 
 #define SLOTS 64
+#ifndef FUZZ_MACROBLOCKS
+#define FUZZ_MACROBLOCKS 4096 /* larger pictures are left out, as they are slow */
+#endif
 
 static void choose_slots(struct h264_picture *pic)
 {
@@ -32,7 +35,7 @@ void fuzz_drain(struct h264_stream *s, struct h264_scratch *scratch)
 {
     struct h264_picture *pic;
     while ((pic = h264_stream_next_decode(s))) {
-        if (scratch && !pic->non_existing && pic->mb_count <= 4096)
+        if (scratch && !pic->non_existing && pic->mb_count <= FUZZ_MACROBLOCKS)
             decode(pic, scratch);
         h264_picture_done(pic);
         h264_picture_unref(pic);

@@ -10,6 +10,7 @@
  * Environment:
  * - PELTON_TEST_LOSE_GPU=N loses the device at the N-th batch.
  * - PELTON_TEST_NO_DEVICE_ARENA: there is no device memory for arenas.
+ * - PELTON_TEST_MACROBLOCKS=N: larger pictures find no memory.
  * - PELTON_TEST_SLOTS=SEED: first contents of frame slots and arenas; frames must not depend on it.
  */
 #include "daemon/worker/schedule/xorshift.h"
@@ -196,7 +197,9 @@ int recon_warm_up(struct gpu *g, const struct recon_params *params)
 
 int recon_create(struct gpu *g, const struct recon_params *params, struct recon **out)
 {
-    struct recon *r = calloc(1, sizeof(*r));
+    uint64_t most = reference_number("PELTON_TEST_MACROBLOCKS", UINT32_MAX);
+    bool fits = (uint64_t)params->mb_width * params->mb_height <= most;
+    struct recon *r = fits ? calloc(1, sizeof(*r)) : NULL;
     if (!r)
         return GPU_ERR_NOMEM;
     r->gpu = g;
