@@ -339,7 +339,7 @@ int main(int argc, char **argv)
     jobs = mmap(NULL, opt.jobs * sizeof(*jobs), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
                 -1, 0);
     if (jobs == MAP_FAILED ||
-        !sources_read(&sources, argv + optind, argc - optind, opt.macroblocks)) {
+        !sources_read(&sources, argv + optind, argc - optind, opt.macroblocks, opt.jobs)) {
         printf("FAILED: no stream to damage\n");
         return 1;
     }

@@ -3,12 +3,12 @@
 """Damages streams in thirteen kinds by seed, and decodes them with codec and slow reference.
 
     mutate.py [--seed S] [--count N] [--from N] [--macroblocks N] [--generated] [--write FILE]
-    mutate.py --device D [--set KEY=VALUE] [--jobs N] ...
+    mutate.py --device D [--set KEY=VALUE] [--jobs N] [--seconds N] ...
 
 Streams are one of streamgen for each of its features, by the seed, and all conformance streams that
 are there. The program mutate cuts, damages, decodes and checks them. The same seed and --from give
-the same mutation again. With --device a daemon on that device decodes them, many at once, and its
-frames and marks are held against the slow reference's.
+the same mutation again, of the same streams. With --device a daemon on that device decodes them,
+many at once, and its frames and marks are held against the slow reference's.
 
 Exit codes: 0, 1.
 """
@@ -22,6 +22,8 @@ def generated(args, folder):
     program, paths = args.bin + "/streamgen", []
     features = subprocess.run([program, "--list"], check=True, capture_output=True, text=True)
     for feature in features.stdout.split():
+        if args.only not in feature:
+            continue
         paths.append(f"{folder}/{feature}.264")
         subprocess.run([program, "--seed", args.seed, "--with", feature, "--frames", "6",
                         "-o", paths[-1]], check=True, capture_output=True)
@@ -36,11 +38,12 @@ def conformance(args):
     with open(manifest, newline="") as f:
         rows = [r for r in csv.DictReader(f, delimiter="\t")
                 if "container" not in r["tags"].split(",")]
-    return [str(manifest.parent / r["file"]) for r in rows]
+    return [str(manifest.parent / r["file"]) for r in rows if args.only in r["file"]]
 
 
 def served(args, words):
     """All of them through one daemon, which must live on with its worker."""
+    words += ["--seconds", args.seconds] if args.seconds else []
     with t.Daemon(args) as daemon:
         code = subprocess.run([args.bin + "/mutate_service", "--socket", daemon.socket,
                                "--reference", args.bin + "/session_reference",
@@ -67,6 +70,8 @@ def main():
     p.add_argument("--macroblocks", default="1200", help="of each stream, at the most")
     p.add_argument("--generated", action="store_true", help="without conformance streams")
     p.add_argument("--write", help="the damaged stream of --from goes there")
+    p.add_argument("--only", default="", help="part of the names of streams")
+    p.add_argument("--seconds", help="with --device: no stream begins later")
     p.add_argument("--device", help="through a daemon: gpu, cpu, part of a device's name")
     p.add_argument("--set", action="append", default=[], metavar="KEY=VALUE",
                    help="configuration of the daemon")

@@ -4,13 +4,14 @@
  * each frame and its mark against the slow reference.
  *
  *   mutate_service --socket PATH --reference PROGRAM [--seed S] [--count N] [--from N] [--jobs N]
- *                  [--macroblocks N] STREAM...
+ *                  [--macroblocks N] [--seconds N] STREAM...
  *
- * The daemon serves as many streams at once as --jobs says. PROGRAM is session_reference: the
- * worker's engine with the slow reference in a device's place. The daemon's frames must be the
- * reference's, in number and order, with equal MD5. Each frame that the reference marks is marked.
- * A frame may be marked that the reference does not mark: where the GPU derives motion, the daemon
- * does not know which references are used. Such frames are counted.
+ * After so many seconds no further stream begins. The daemon serves as many streams at once as
+ * --jobs says. PROGRAM is session_reference: the worker's engine with the slow reference in a
+ * device's place. The daemon's frames must be the reference's, in number and order, with equal MD5.
+ * Each frame that the reference marks is marked. A frame may be marked that the reference does not
+ * mark: where the GPU derives motion, the daemon does not know which references are used. Such
+ * frames are counted.
  *
  * Exit: 0, 1 something failed, 2 usage.
  */
@@ -25,6 +26,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { MOST_JOBS = 64, WAIT_MS = 120000, SUM_CHARS = 33 };
@@ -49,6 +51,7 @@ struct tally {
 static struct {
     uint64_t seed, from, count;
     unsigned jobs, macroblocks;
+    time_t end; /* 0: never */
     const char *socket, *reference;
 } opt = {.seed = 1, .count = 100, .jobs = 4, .macroblocks = 1200};
 
@@ -232,7 +235,7 @@ static bool run_job(unsigned job)
         printf("FAILED: %s\n", pelton_failure(NULL)->cause);
         return false;
     }
-    for (uint64_t i = job; i < opt.count; i += opt.jobs)
+    for (uint64_t i = job; i < opt.count && (!opt.end || time(NULL) < opt.end); i += opt.jobs)
         run_number(conn, &tallies[job], opt.from + i);
     pelton_close(conn);
     return true;
@@ -286,9 +289,9 @@ static bool print_sum(void)
 static bool parse(int argc, char **argv)
 {
     static const struct option names[] = {
-        {"seed", 1, NULL, 's'},        {"count", 1, NULL, 'n'},  {"from", 1, NULL, 'f'},
-        {"jobs", 1, NULL, 'j'},        {"socket", 1, NULL, 'p'}, {"reference", 1, NULL, 'r'},
-        {"macroblocks", 1, NULL, 'm'}, {NULL, 0, NULL, 0}};
+        {"seed", 1, NULL, 's'},        {"count", 1, NULL, 'n'},   {"from", 1, NULL, 'f'},
+        {"jobs", 1, NULL, 'j'},        {"socket", 1, NULL, 'p'},  {"reference", 1, NULL, 'r'},
+        {"macroblocks", 1, NULL, 'm'}, {"seconds", 1, NULL, 't'}, {NULL, 0, NULL, 0}};
     for (int c; (c = getopt_long(argc, argv, "", names, NULL)) != -1;)
         if (c == 's')
             opt.seed = strtoull(optarg, NULL, 10);
@@ -302,6 +305,8 @@ static bool parse(int argc, char **argv)
             opt.macroblocks = (unsigned)strtoul(optarg, NULL, 10);
         else if (c == 'p')
             opt.socket = optarg;
+        else if (c == 't')
+            opt.end = time(NULL) + strtol(optarg, NULL, 10);
         else if (c == 'r')
             opt.reference = optarg;
         else
@@ -314,13 +319,13 @@ int main(int argc, char **argv)
     if (!parse(argc, argv)) {
         fprintf(stderr, "usage: mutate_service --socket PATH --reference PROGRAM [--seed S]\n"
                         "           [--count N] [--from N] [--jobs N] [--macroblocks N] "
-                        "STREAM...\n");
+                        "[--seconds N] STREAM...\n");
         return 2;
     }
     tallies = mmap(NULL, opt.jobs * sizeof(*tallies), PROT_READ | PROT_WRITE,
                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (tallies == MAP_FAILED ||
-        !sources_read(&sources, argv + optind, argc - optind, opt.macroblocks)) {
+        !sources_read(&sources, argv + optind, argc - optind, opt.macroblocks, opt.jobs)) {
         printf("FAILED: no stream to damage\n");
         return 1;
     }

@@ -8,10 +8,17 @@
 #include "tests/tools/read_file.h"
 #include "tests/tools/refdec.h"
 
+#include <pthread.h>
 #include <string.h>
 #include <time.h>
 
-enum { MOST_ACCESS_UNITS = 12, LEAST_ACCESS_UNITS = 2, NAL_IDR = 5, MOST_DAMAGES = 3 };
+enum {
+    MOST_ACCESS_UNITS = 12,
+    LEAST_ACCESS_UNITS = 2,
+    NAL_IDR = 5,
+    MOST_DAMAGES = 3,
+    MOST_READERS = 16
+};
 
 static const uint8_t end_of_sequence[] = {10}, delimiter[] = {9, 0xf0};
 
@@ -274,18 +281,48 @@ static struct source *source_read(const char *path, unsigned macroblocks, const 
     return NULL;
 }
 
-bool sources_read(struct sources *s, char **paths, int n, unsigned macroblocks)
+/* Every step-th path from the first one on. */
+struct reader {
+    pthread_t thread;
+    char **paths;
+    int from, count, step;
+    unsigned macroblocks;
+    struct source **out; /* by path; NULL: of no use */
+};
+
+static void *reader_run(void *arg)
 {
-    *s = (struct sources){.at = calloc((size_t)n, sizeof(struct source *))};
-    for (int i = 0; i < n && s->at; i++) {
+    const struct reader *r = arg;
+    for (int i = r->from; i < r->count; i += r->step) {
         const char *why;
-        struct source *source = source_read(paths[i], macroblocks, &why);
-        if (source)
-            s->at[s->count++] = source;
-        else
-            printf("left out %s: %s\n", paths[i], why);
+        r->out[i] = source_read(r->paths[i], r->macroblocks, &why);
+        if (!r->out[i])
+            printf("left out %s: %s\n", r->paths[i], why);
     }
-    return s->count;
+    return NULL;
+}
+
+bool sources_read(struct sources *s, char **paths, int n, unsigned macroblocks, unsigned threads)
+{
+    struct reader readers[MOST_READERS];
+    unsigned count = threads < MOST_READERS ? threads : MOST_READERS, started = 0;
+    *s = (struct sources){.at = calloc((size_t)n, sizeof(struct source *))};
+    for (; started < count && s->at; started++) {
+        readers[started] = (struct reader){.paths = paths,
+                                           .from = (int)started,
+                                           .count = n,
+                                           .step = (int)count,
+                                           .macroblocks = macroblocks,
+                                           .out = s->at};
+        if (pthread_create(&readers[started].thread, NULL, reader_run, &readers[started]))
+            break;
+    }
+    for (unsigned i = 0; i < started; i++)
+        pthread_join(readers[i].thread, NULL);
+    for (int i = 0; i < n && s->at; i++)
+        if (s->at[i])
+            s->at[s->count++] = s->at[i];
+    return s->count && started == count;
 }
 
 void sources_free(struct sources *s)

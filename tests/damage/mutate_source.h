@@ -41,7 +41,7 @@ struct sources {
 
 /* Streams that are of no use are told and left out. macroblocks: of one half. False: none is left.
  */
-bool sources_read(struct sources *s, char **paths, int n, unsigned macroblocks);
+bool sources_read(struct sources *s, char **paths, int n, unsigned macroblocks, unsigned threads);
 void sources_free(struct sources *s);
 
 /* A damaged stream. */
