@@ -85,7 +85,7 @@ static int arena_import_pages(struct gpu_arena *a, size_t size)
     }
     a->pages = pages;
     a->pages_size = size + HUGE_PAGE;
-    a->holding = (struct gpu_holding){GPU_USE_ARRAYS, true, size, 0};
+    a->holding = (struct gpu_holding){.use = GPU_USE_ARRAYS, .host = true, .bytes = size};
     gpu_hold(&a->g->books, &a->holding);
     return GPU_OK;
 }

@@ -10,6 +10,8 @@
 
 #define LOGGED_BYTES (16u << 20)
 #define LOGGED_NS    2000000
+/* beside the bytes of a promise: those that a driver adds */
+#define PROMISE_EXTRA (64u << 10)
 
 uint32_t gpu_memory_type(const struct gpu *g, uint32_t bits, VkMemoryPropertyFlags required,
                          VkMemoryPropertyFlags wanted, VkMemoryPropertyFlags unwanted)
@@ -59,6 +61,58 @@ static void log_memory(const struct gpu *g, int64_t begun_ns, const char *what, 
         gpu_log_step(g, begun_ns, "memory %s, %.1f MiB", what, (double)bytes / (1 << 20));
 }
 
+/* ---- claims ---- */
+
+static bool use_is_bounded(enum gpu_use use)
+{
+    return use == GPU_USE_SLOTS || use == GPU_USE_BATCHES || gpu_use_is_optional(use);
+}
+
+/* With GPU_USE_NEEDED never refused, with GPU_USE_PROMISED not claimed again. */
+static bool books_claim(struct gpu_books *books, enum gpu_use use, uint64_t bytes)
+{
+    uint64_t before = atomic_load(&books->claimed);
+    uint64_t wanted = gpu_use_is_optional(use) ? atomic_load(&books->wanted) : 0;
+    if (use & GPU_USE_PROMISED)
+        return true;
+    do {
+        if (use_is_bounded(use) && !gpu_books_fit(books, before + wanted, bytes)) {
+            atomic_fetch_add(&books->refused, 1);
+            return false;
+        }
+    } while (!atomic_compare_exchange_weak(&books->claimed, &before, before + bytes));
+    return true;
+}
+
+bool gpu_promise(struct gpu *g, uint64_t *promise, uint64_t bytes, bool needed)
+{
+    uint64_t more = bytes > *promise ? bytes - *promise : 0;
+    if (!more)
+        return true;
+    more += *promise ? 0 : PROMISE_EXTRA;
+    if (!needed && atomic_load(&g->books.wanted))
+        return false;
+    if (!books_claim(&g->books, GPU_USE_BATCHES | (needed ? GPU_USE_NEEDED : 0), more))
+        return false;
+    *promise = bytes;
+    return true;
+}
+
+bool gpu_promise_exceeds(const struct gpu *g, uint64_t promise, uint64_t least)
+{
+    return promise > least && atomic_load(&g->books.wanted);
+}
+
+void gpu_promise_lower(struct gpu *g, uint64_t *promise, uint64_t bytes)
+{
+    if (*promise <= bytes)
+        return;
+    atomic_fetch_sub(&g->books.claimed, *promise - bytes + (bytes ? 0 : PROMISE_EXTRA));
+    *promise = bytes;
+}
+
+/* ---- memory ---- */
+
 int gpu_memory_allocate(struct gpu *g, const VkMemoryRequirements *needs, enum gpu_memory kind,
                         enum gpu_use use, VkDeviceMemory *out, struct gpu_holding *held)
 {
@@ -77,12 +131,20 @@ int gpu_memory_allocate(struct gpu *g, const VkMemoryRequirements *needs, enum g
                                         [GPU_MEMORY_READBACK] = "to read back into",
                                         [GPU_MEMORY_SHARED] = "shared"};
     int64_t begun = gpu_clock_ns();
+    struct gpu_holding holding = {.use = use & ~(GPU_USE_NEEDED | GPU_USE_PROMISED),
+                                  .host = !device,
+                                  .promised = use & GPU_USE_PROMISED,
+                                  .bytes = needs->size};
+    if (device && !books_claim(&g->books, use, needs->size))
+        return GPU_ERR_NOMEM;
+    gpu_hold(&g->books, &holding);
     VK(g, g->vk.vkAllocateMemory(g->device, &info, NULL, out));
     log_memory(g, begun, names[kind], needs->size);
-    *held = (struct gpu_holding){use, !device, needs->size, at};
-    gpu_hold(&g->books, held);
-    err = gpu_canaries_add(g, *out, type, at, needs->size, held);
+    holding.at = at;
+    *held = holding;
+    return gpu_canaries_add(g, *out, type, at, needs->size, held);
 error:
+    gpu_unhold(&g->books, &holding);
     return err;
 }
 

@@ -31,6 +31,13 @@ uint32_t gpu_memory_type(const struct gpu *g, uint32_t bits, VkMemoryPropertyFla
 /* Memory that is counted for `use`; *held is what gpu_memory_release is to be told. */
 int gpu_memory_allocate(struct gpu *g, const VkMemoryRequirements *needs, enum gpu_memory kind,
                         enum gpu_use use, VkDeviceMemory *out, struct gpu_holding *held);
+/* Claims bytes of the device before they are held, as GPU_USE_PROMISED: *promise is raised to
+ * `bytes`. False: the budget has not so many, or a stream waits for them. */
+bool gpu_promise(struct gpu *g, uint64_t *promise, uint64_t bytes, bool needed);
+/* A stream waits for memory, and less than is promised would do. */
+bool gpu_promise_exceeds(const struct gpu *g, uint64_t promise, uint64_t least);
+/* Lowers it. What was held of it is freed. */
+void gpu_promise_lower(struct gpu *g, uint64_t *promise, uint64_t bytes);
 /* Null memory allowed. */
 void gpu_memory_release(struct gpu *g, VkDeviceMemory memory, struct gpu_holding *held);
 /* Counted for `use`. */

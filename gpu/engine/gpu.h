@@ -67,7 +67,10 @@ enum gpu_use {
     GPU_USE_ARRAYS,   /* host arenas */
     GPU_USE_POOLS,    /* gpu_host_import, staging included */
     GPU_USE_CAMERAS,  /* development of camera frames */
-    GPU_USES
+    GPU_USES,
+    /* beside one of these: the budget never refuses it; it belongs to a promise */
+    GPU_USE_NEEDED = 0x100,
+    GPU_USE_PROMISED = 0x200
 };
 
 /* Bytes by enum gpu_use. */
@@ -133,10 +136,19 @@ void gpu_memory_held(const struct gpu *g, struct gpu_held *out);
 /* Bytes of the device's memory that no process uses: by VK_EXT_memory_budget, else all of it.
  * Thread: any. */
 uint64_t gpu_memory_free(const struct gpu *g);
-/* The user's own bound for what it holds of the device, and whether so many bytes more are within
- * it. Nothing is refused here: who can do with less asks first. 0: no bound. Thread: any. */
+/* The user's own bound for what it holds of the device, 0: none. What does not fit is refused with
+ * GPU_ERR_NOMEM, but for what is needed, for cameras, and for a few kilobytes. Thread: any. */
 void gpu_memory_limit(struct gpu *g, uint64_t bytes);
+/* So many bytes more are within it, beside those that a stream waits for; without these. */
 bool gpu_memory_fits(const struct gpu *g, uint64_t bytes);
+bool gpu_memory_has(const struct gpu *g, uint64_t bytes);
+/* Bytes held by those who can do without. */
+uint64_t gpu_memory_spare(const struct gpu *g);
+/* A stream waits for so many bytes: who can do without takes no more, and gives back. 0: none. */
+void gpu_memory_want(struct gpu *g, uint64_t bytes);
+uint64_t gpu_memory_wanted(const struct gpu *g);
+/* How often memory was refused for the bound. */
+uint64_t gpu_memory_refused(const struct gpu *g);
 
 /* Bytes read and written per second by a shader that copies device memory larger than its caches
  * (software: 16 MiB). Waits: a millisecond of the main queue, on a software device a fraction of a

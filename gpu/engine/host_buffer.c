@@ -97,7 +97,7 @@ int gpu_host_import(struct gpu *g, void *memory, size_t size, struct gpu_host **
     h->g = g;
     h->memory = memory;
     h->size = size;
-    h->holding = (struct gpu_holding){GPU_USE_POOLS, true, size, 0};
+    h->holding = (struct gpu_holding){.use = GPU_USE_POOLS, .host = true, .bytes = size};
     gpu_hold(&g->books, &h->holding);
     TRY(host_create_buffer(g, h));
     TRY(host_create_windows(g, h));

@@ -168,7 +168,7 @@ int gpu_entropy_create(struct gpu *g, const struct gpu_entropy_params *params,
     }
     TRY(gpu_layout_get(g, &(struct gpu_bindings){.buffers = (1u << ENT_BINDINGS) - 1}, 4,
                        &e->layout));
-    TRY(gpu_buffer_create_for(g, GPU_USE_ENTROPY, sizeof(*params->tables),
+    TRY(gpu_buffer_create_for(g, GPU_USE_ENTROPY | GPU_USE_NEEDED, sizeof(*params->tables),
                               VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
                               GPU_MEMORY_DEVICE, &e->tables));
     TRY(gpu_run(g, record_tables, e));

@@ -187,15 +187,18 @@ int recon_submit(struct recon *r, const struct recon_picture *pictures, uint32_t
     for (bool last = false; !last;) {
         struct recon_chunk chunk;
         struct gpu_submission *s = NULL;
-        recon_chunk_plan(r, pictures, n, items, m, &chunk);
-        last = chunk.picture_count == n && chunk.delivery_count == m;
         TRY(gpu_work_begin(r->work, UINT64_MAX, &s));
         struct recon_flight *f = &r->flights[s->index];
+        uint64_t room = r->upload_capacity;
         f->s = s;
         f->chunk = &chunk;
+        do {
+            recon_chunk_plan(r, room, pictures, n, items, m, &chunk);
+            recon_deliver_plan(r, f, &chunk);
+            TRY(recon_prepare(r, f, &chunk, &room));
+        } while (err == RECON_NARROWER);
+        last = chunk.picture_count == n && chunk.delivery_count == m;
         f->ends = last;
-        recon_deliver_plan(r, f, &chunk);
-        TRY(recon_prepare(r, f, &chunk));
         recon_chunk_pack(r, f, &chunk);
         recon_record(r, f, &chunk);
         TRY(gpu_work_play(f->s, &r->steps));

@@ -33,6 +33,7 @@ struct recon_params {
     /* 0 = chosen by device, 1 = by shaders, 2 = by the queue's copies where no sample has to be
      * moved by itself */
     uint8_t delivery;
+    bool needed; /* even beyond the bound of gpu_memory_limit */
 };
 
 /* Planes Y, Cb, Cr; Y and CbCr; Y. Samples are those of the frame store, of 8 bits or of 16, little
@@ -84,6 +85,12 @@ void recon_free(struct recon *r);
  * device's limits. recon_submit splits longer calls. */
 uint32_t recon_width(const struct recon *r);
 uint64_t recon_memory(const struct recon *r); /* device bytes it holds */
+/* About the device bytes of such a recon: its room, and uploads of one picture for each flight,
+ * which it is sure of. Larger uploads take what is left, or a batch is split. */
+struct recon_bytes {
+    uint64_t room, uploads;
+};
+int recon_bytes(struct gpu *g, const struct recon_params *params, struct recon_bytes *out);
 
 /* Other numbers of slots and of pictures of a batch. recon_growth_create makes the memory, which
  * takes long. Thread: any, beside all others. recon_grow waits for what is in flight, copies the

@@ -102,6 +102,7 @@ static bool width_fits(struct recon *r, uint32_t width)
 
 static int choose_width(struct recon *r)
 {
+    r->upload_one = width_fits(r, 1) ? r->upload_capacity : 0;
     uint32_t width = r->params.width, layers = r->g->limits.maxImageArrayLayers;
     width = width > layers ? layers : width;
     width = width > LIST_PICTURES ? LIST_PICTURES : width;
@@ -119,20 +120,31 @@ static int choose_width(struct recon *r)
     return GPU_OK;
 }
 
+/* Texels of an image array: three of unfiltered pictures, three of frames. */
+struct image_size {
+    uint32_t width, height, layers;
+};
+
+static struct image_size image_size_of(const struct recon *r, uint32_t i)
+{
+    uint8_t format = r->params.chroma_format_idc;
+    bool chroma = i % 3;
+    uint32_t w = r->params.mb_width * 4, h = r->params.mb_height * 16;
+    if (chroma && (i < 3 ? recon_chroma_format(&r->params) : format) == 0)
+        return (struct image_size){1, 1, 1};
+    return (struct image_size){chroma && format < 3 ? w / 2 : w, chroma && format < 2 ? h / 2 : h,
+                               i < 3 ? r->worst.pictures : r->params.slots};
+}
+
 static int create_images(struct recon *r)
 {
     int err = GPU_OK;
-    uint32_t w = r->params.mb_width * 4, h = r->params.mb_height * 16;
     for (uint32_t i = 0; i < RECON_IMAGE_COUNT && err == GPU_OK; i++) {
-        bool chroma = i % 3, none = chroma && (i < 3 ? recon_chroma_format(&r->params)
-                                                     : r->params.chroma_format_idc) == 0;
-        uint32_t width = none ? 1 : chroma && r->params.chroma_format_idc < 3 ? w / 2 : w;
-        uint32_t height = none                                        ? 1
-                          : chroma && r->params.chroma_format_idc < 2 ? h / 2
-                                                                      : h,
-                 layers = i < 3 ? r->worst.pictures : r->params.slots;
-        enum gpu_use use = i < 3 ? GPU_USE_BATCHES : GPU_USE_SLOTS;
-        err = gpu_image_create(r->g, use, width, height, none ? 1 : layers,
+        bool chroma = i % 3;
+        struct image_size size = image_size_of(r, i);
+        enum gpu_use use =
+            (i < 3 ? GPU_USE_BATCHES : GPU_USE_SLOTS) | (r->params.needed ? GPU_USE_NEEDED : 0);
+        err = gpu_image_create(r->g, use, size.width, size.height, size.layers,
                                r->params.bit_depth[chroma && !r->params.separate_planes], r->wide,
                                &r->images[i]);
     }
@@ -168,7 +180,7 @@ static int create_scratch(struct recon *r)
     if (!at)
         return GPU_OK;
     int err = gpu_buffer_create_for(
-        r->g, GPU_USE_BATCHES, at,
+        r->g, GPU_USE_BATCHES | (r->params.needed ? GPU_USE_NEEDED : 0), at,
         VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT |
             VK_BUFFER_USAGE_TRANSFER_DST_BIT | (gap ? VK_BUFFER_USAGE_TRANSFER_SRC_BIT : 0),
         GPU_MEMORY_DEVICE, &r->scratch);
@@ -182,8 +194,8 @@ static int create_pipelines(struct recon *r)
     return err == GPU_OK ? recon_pipelines_begin(r) : err;
 }
 
-/* A recon without memory, only to know which pipelines one has. */
-int recon_warm_up(struct gpu *g, const struct recon_params *params)
+/* A recon without memory, only to know its numbers. */
+static int recon_sketch(struct gpu *g, const struct recon_params *params, struct recon **out)
 {
     int err = check_params(params);
     struct recon *r = err < 0 ? NULL : calloc(1, sizeof(*r));
@@ -192,9 +204,37 @@ int recon_warm_up(struct gpu *g, const struct recon_params *params)
     recon_set(r, g, params);
     err = choose_width(r);
     if (err == GPU_OK)
+        *out = r;
+    else
+        free(r);
+    return err;
+}
+
+int recon_warm_up(struct gpu *g, const struct recon_params *params)
+{
+    struct recon *r = NULL;
+    int err = recon_sketch(g, params, &r);
+    if (err == GPU_OK)
         err = create_pipelines(r);
     free(r);
     return err;
+}
+
+int recon_bytes(struct gpu *g, const struct recon_params *params, struct recon_bytes *out)
+{
+    struct recon *r = NULL;
+    int err = recon_sketch(g, params, &r);
+    if (err < 0)
+        return err;
+    *out = (struct recon_bytes){.uploads = r->flight_count * r->upload_one};
+    for (uint32_t i = 0; i < RECON_IMAGE_COUNT; i++) {
+        struct image_size size = image_size_of(r, i);
+        out->room += (uint64_t)size.width * size.height * size.layers * (r->wide ? 8 : 4);
+    }
+    for (uint32_t i = 0; i < recon_buffer_count; i++)
+        out->room += scratch_size(r, i);
+    free(r);
+    return GPU_OK;
 }
 
 static int create_descriptors(struct recon *r)
@@ -261,7 +301,10 @@ void recon_room_free(struct recon *r)
 
 static int create_flight(struct recon *r, struct recon_flight *f)
 {
-    int err = recon_flight_lists(f, r->worst.pictures);
+    int err =
+        gpu_promise(r->g, &f->promise, r->upload_one, r->params.needed) ? GPU_OK : GPU_ERR_NOMEM;
+    if (err == GPU_OK)
+        err = recon_flight_lists(f, r->worst.pictures);
     if (err == GPU_OK)
         recon_set_write(r, f);
     return err;
@@ -322,6 +365,7 @@ static void free_flight(struct recon *r, struct recon_flight *f)
 {
     gpu_buffer_free(r->g, &f->upload);
     gpu_buffer_free(r->g, &f->staging);
+    gpu_promise_lower(r->g, &f->promise, 0);
     free(f->regions);
     free(f->copies);
     free(f->pieces);

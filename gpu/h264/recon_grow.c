@@ -136,6 +136,7 @@ int recon_grow(struct recon *r, struct recon_growth *growth, uint32_t frames)
         if (shrinks) {
             gpu_buffer_free(r->g, &f->upload);
             gpu_buffer_free(r->g, &f->staging);
+            gpu_promise_lower(r->g, &f->promise, r->upload_one);
         }
         recon_set_write(r, f);
     }

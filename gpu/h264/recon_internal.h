@@ -113,6 +113,7 @@ struct recon_flight {
     /* Both grow with need. Staging has only what is not fetched from arenas. Unified: there is only
      * staging, laid out as the upload, and the shaders read it. */
     struct gpu_buffer staging, upload;
+    uint64_t promise;                  /* bytes of the device that are claimed for the upload */
     uint64_t staged[BIND_DELIVER + 1]; /* where staging has room for a section's next bytes */
     VkBufferCopy *regions;             /* of staging, to be uploaded; [3 * width + 16] */
     uint32_t region_count;
@@ -137,6 +138,7 @@ struct recon {
     struct recon_shape worst;
     uint32_t delivery_capacity; /* per submission */
     uint64_t upload_capacity;   /* most of an upload, but for a single picture */
+    uint64_t upload_one;        /* of one picture */
     uint32_t coeff_block_bytes;
     bool wide; /* samples of 16 bits, coefficients of 32 */
 
@@ -243,8 +245,11 @@ int recon_queues_open(struct recon *r);
 void recon_queues_close(struct recon *r);
 /* The pipelines that every batch may need, in threads of their own. */
 int recon_pipelines_begin(struct recon *r);
-/* Buffers and pipelines of a chunk whose deliveries are planned. */
-int recon_prepare(struct recon *r, struct recon_flight *f, struct recon_chunk *chunk);
+/* Buffers and pipelines of a chunk whose deliveries are planned. RECON_NARROWER: the budget has
+ * *room bytes for the upload, and the chunk is to be planned anew. */
+#define RECON_NARROWER 1
+int recon_prepare(struct recon *r, struct recon_flight *f, struct recon_chunk *chunk,
+                  uint64_t *room);
 
 /* recon_pack.c */
 /* Bytes of an upload of worst.pictures pictures of usual size, one of them of the greatest; 0 where
@@ -274,9 +279,9 @@ static inline void recon_section_staged(struct recon_flight *f, uint32_t section
     open->size += copy->size;
 }
 
-/* As many pictures, and then deliveries, as fit one submission. */
-void recon_chunk_plan(const struct recon *r, const struct recon_picture *pictures, uint32_t n,
-                      struct recon_item *items, uint32_t m, struct recon_chunk *chunk);
+/* As many pictures, and then deliveries, as fit one submission and so many bytes. */
+void recon_chunk_plan(const struct recon *r, uint64_t room, const struct recon_picture *pictures,
+                      uint32_t n, struct recon_item *items, uint32_t m, struct recon_chunk *chunk);
 void recon_chunk_pack(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk);
 
 /* recon_record.c */

@@ -69,10 +69,9 @@ uint64_t recon_upload_capacity(const struct recon *r)
 }
 
 static bool counts_fit(const struct recon *r, const struct counts *c,
-                       const struct recon_section sections[BIND_DELIVER + 1], uint64_t bytes)
+                       const struct recon_section sections[BIND_DELIVER + 1])
 {
-    if (bytes > r->upload_capacity || c->pictures > r->worst.pictures ||
-        c->coeff_blocks > r->worst.coeff_block_total)
+    if (c->pictures > r->worst.pictures || c->coeff_blocks > r->worst.coeff_block_total)
         return false;
     return sections_reachable(r, sections);
 }
@@ -95,8 +94,8 @@ static bool has_switching_slices(const struct rec_view *view)
     return false;
 }
 
-void recon_chunk_plan(const struct recon *r, const struct recon_picture *pictures, uint32_t n,
-                      struct recon_item *items, uint32_t m, struct recon_chunk *chunk)
+void recon_chunk_plan(const struct recon *r, uint64_t room, const struct recon_picture *pictures,
+                      uint32_t n, struct recon_item *items, uint32_t m, struct recon_chunk *chunk)
 {
     struct counts c = {0};
     struct recon_shape shape = r->worst;
@@ -112,8 +111,8 @@ void recon_chunk_plan(const struct recon *r, const struct recon_picture *picture
             continue;
         counts_add_picture(r, &more, view);
         /* a single picture that exceeds the usual size makes its flight grow instead */
-        if (c.pictures && !counts_fit(r, &more, sections,
-                                      sections_lay_out(r, &more, r->delivery_capacity, sections)))
+        if (c.pictures && (sections_lay_out(r, &more, r->delivery_capacity, sections) > room ||
+                           !counts_fit(r, &more, sections)))
             break;
         c = more;
         shape.has_intra |= view->head.has_intra;

@@ -226,35 +226,51 @@ static uint64_t flight_plan(struct recon *r, struct recon_flight *f,
     return at;
 }
 
-/* The flight must be idle. A buffer becomes twice as large at least, so that it seldom grows. */
-static int flight_grow(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk)
+/* The flight must be idle. A buffer becomes twice as large at least, so that it seldom grows. Where
+ * the budget has no memory for the upload, the chunk can have fewer pictures. */
+static int flight_grow(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk,
+                       uint64_t *room)
 {
     struct gpu *g = r->g;
     const VkBufferUsageFlags shader = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT,
                              from = VK_BUFFER_USAGE_TRANSFER_SRC_BIT,
                              to = VK_BUFFER_USAGE_TRANSFER_DST_BIT;
-    uint64_t staged = flight_plan(r, f, chunk), uploaded = g->unified ? 0 : chunk->bytes;
+    const enum gpu_use use = GPU_USE_BATCHES | GPU_USE_PROMISED;
+    uint64_t needs[2] = {flight_plan(r, f, chunk), g->unified ? 0 : chunk->bytes};
+    if (gpu_promise_exceeds(g, f->promise, r->upload_one)) {
+        gpu_buffer_free(g, &f->upload);
+        gpu_buffer_free(g, &f->staging);
+        gpu_promise_lower(g, &f->promise, r->upload_one);
+    }
+    if (!gpu_promise(g, &f->promise, chunk->bytes, chunk->shape.pictures <= 1)) {
+        *room = f->promise;
+        return RECON_NARROWER;
+    }
     uint64_t sizes[2] = {f->staging.size ? 2 * f->staging.size : FLIGHT_BYTES,
                          f->upload.size ? 2 * f->upload.size : FLIGHT_BYTES};
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
         sizes[i] = sizes[i] > r->upload_capacity ? r->upload_capacity : sizes[i];
+        sizes[i] = sizes[i] < needs[i] ? needs[i] : sizes[i];
+    }
+    const struct gpu_buffer *device = g->unified ? &f->staging : &f->upload;
+    if (device->size < chunk->bytes && !gpu_promise(g, &f->promise, sizes[!g->unified], false))
+        sizes[!g->unified] = chunk->bytes;
     int err = GPU_OK;
-    if (f->staging.size < staged) {
+    if (f->staging.size < needs[0]) {
         gpu_buffer_free(g, &f->staging);
-        TRY(gpu_buffer_create_for(g, GPU_USE_BATCHES, staged > sizes[0] ? staged : sizes[0],
-                                  g->unified ? shader | to : from,
+        TRY(gpu_buffer_create_for(g, use, sizes[0], g->unified ? shader | to : from,
                                   g->unified ? GPU_MEMORY_SHARED : GPU_MEMORY_UPLOAD, &f->staging));
     }
-    if (f->upload.size < uploaded) {
+    if (f->upload.size < needs[1]) {
         gpu_buffer_free(g, &f->upload);
-        TRY(gpu_buffer_create_for(g, GPU_USE_BATCHES, uploaded > sizes[1] ? uploaded : sizes[1],
-                                  shader | to, GPU_MEMORY_DEVICE, &f->upload));
+        TRY(gpu_buffer_create_for(g, use, sizes[1], shader | to, GPU_MEMORY_DEVICE, &f->upload));
     }
 error:
     return err;
 }
 
-int recon_prepare(struct recon *r, struct recon_flight *f, struct recon_chunk *chunk)
+int recon_prepare(struct recon *r, struct recon_flight *f, struct recon_chunk *chunk,
+                  uint64_t *room)
 {
     int err = GPU_OK;
     struct wants wants;
@@ -264,16 +280,19 @@ int recon_prepare(struct recon *r, struct recon_flight *f, struct recon_chunk *c
     if (chunk->copies)
         want_pipeline(r, &wants, &copy_frame, NULL, 0, &r->copy_pipeline);
     bool blurred = want_deliveries(r, &wants, chunk);
-    TRY(flight_grow(r, f, chunk));
+    TRY(flight_grow(r, f, chunk, room));
+    if (err == RECON_NARROWER)
+        return err;
     if (blurred && !r->blur_heads)
         r->blur_heads = calloc(r->delivery_capacity, sizeof(*r->blur_heads));
     if (blurred && !r->blur_heads)
         return GPU_ERR_NOMEM;
     if (blurred && !r->blur.buffer)
-        TRY(gpu_buffer_create_for(
-            r->g, GPU_USE_BATCHES, (uint64_t)r->delivery_capacity * sizeof(struct recon_blur),
-            VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
-            GPU_MEMORY_DEVICE, &r->blur));
+        TRY(gpu_buffer_create_for(r->g, GPU_USE_BATCHES | GPU_USE_NEEDED,
+                                  (uint64_t)r->delivery_capacity * sizeof(struct recon_blur),
+                                  VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
+                                      VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+                                  GPU_MEMORY_DEVICE, &r->blur));
     if (wants.count)
         TRY(gpu_pipelines_make(r->g, wants.all, wants.count));
 error:

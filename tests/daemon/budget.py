@@ -70,6 +70,30 @@ def many_streams(args, folder):
         decode_all(args, [d], [small] * 4 + [large] * 2, "streams that need more than the budget")
 
 
+def most_while(args, daemon, children):
+    """The most that was held of the device while the children ran."""
+    most = {"total": 0}
+    while any(c.poll() is None for c, _ in children):
+        held = stats(args, daemon)["device"]
+        most = held if held["total"] > most["total"] else most
+        time.sleep(0.02)
+    return most
+
+
+def small_budgets(args, folder):
+    """Streams of several sizes share a store, take turns and use narrow batches, but hold no more
+    than the budget."""
+    clips = [Clip(args, folder, size, 12) for size in ("320x176", "400x224", "512x288")]
+    for mib, more in ((24, ()), (32, ("-c", "entropy=gpu", "-c", "debug.idle_ms=500"))):
+        with t.Daemon(args, "-c", f"memory.device={mib}", *more) as d:
+            children = [(begin(args, d, c), c) for c in clips * 4]
+            most = most_while(args, d, children)
+            results = [ends_well(args, *child) for child in children]
+            check(all(r is True for r in results),
+                  f"12 streams in {mib} MiB: {[r for r in results if r is not True][:1]}")
+            check(0 < most["total"] <= mib * MIB, f"never more than that: {most}")
+
+
 def idleness(args, folder):
     """After a while without streams one small store is left."""
     clip = Clip(args, folder, "640x368", 25)
@@ -100,7 +124,7 @@ def two_daemons(args, folder):
 
 def main():
     args = t.arguments(__doc__)
-    for case in (many_streams, idleness, two_daemons):
+    for case in (many_streams, small_budgets, idleness, two_daemons):
         if args.only and args.only not in case.__name__:
             continue
         with tempfile.TemporaryDirectory() as folder:

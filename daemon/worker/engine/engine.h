@@ -82,6 +82,7 @@ struct engine {
     const struct gpu_device_info *device;
     bool software;
     bool gpu_lost;
+    int64_t short_ns; /* device's thread: since when a stream waits for the budget; 0: none does */
     struct tune tune; /* which kernels its stores take */
     struct engine_bandwidth bandwidth;
     struct gpu_pulse *pulse; /* device's thread: keeps clocks up for live streams; NULL: not yet */

@@ -132,6 +132,7 @@ static bool resident_add_piece(struct resident *r)
     void *base = NULL;
     if (r->full || !gpu_memory_fits(r->gpu, p.size))
         return false;
+    uint64_t before = gpu_memory_refused(r->gpu);
     bool made =
         reserve_gaps(&p) && gpu_arena_create_device(r->gpu, p.size, &p.arena, &base) == GPU_OK;
     if (made) {
@@ -140,12 +141,13 @@ static bool resident_add_piece(struct resident *r)
     } else {
         free(p.gaps);
     }
+    bool refused = gpu_memory_refused(r->gpu) != before; /* for now */
     uv_mutex_lock(&r->lock);
     if (made) {
         r->pieces[r->piece_count++] = p;
         r->held += p.size;
     }
-    r->full = !made || r->piece_count == PIECES;
+    r->full = (!made && !refused) || r->piece_count == PIECES;
     uv_mutex_unlock(&r->lock);
     return made;
 }

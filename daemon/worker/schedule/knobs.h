@@ -133,6 +133,10 @@
 #define SLOTS_PATIENCE_NS        1000000000ll
 /* slots of the one store that an idle worker keeps | by design: the next stream begins sooner */
 #define SLOTS_IDLE               16
+/* ns without a batch, until a stream that waits exceeds the budget | by design: beyond any load */
+#define SLOTS_STILL_NS           10000000000ll
+/* ns that others leave memory to a stream that waits for it | by design: a batch takes less */
+#define SLOTS_SHORT_NS           2000000000ll
 #define SLOTS_IDLE_BYTES         (128ull << 20) /* bytes that it may hold | by design */
 #define SLOTS_MOST               1280           /* slots of a store | measured */
 /* frames of a short file: it is over before more slots are made | by design: 20 s */

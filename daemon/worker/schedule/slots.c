@@ -55,6 +55,12 @@ uint64_t slots_bytes(const struct slots_key *key, uint32_t count)
     return frame_bytes(key, samples_per_mb[key->chroma_format_idc & 3]) * count;
 }
 
+uint64_t slots_limit(const struct schedule *s, const struct slots_key *key)
+{
+    uint64_t fit = SLOTS_IMAGE_BYTES / frame_bytes(key, 256);
+    return fit > s->setting.image_layers ? s->setting.image_layers : fit;
+}
+
 /* Room for more windows, and for more pictures ahead, on a device with memory to spare. */
 uint32_t slots_for(const struct schedule *s, const struct slots_wish *wish)
 {
@@ -62,15 +68,14 @@ uint32_t slots_for(const struct schedule *s, const struct slots_wish *wish)
     uint32_t base = wish->base, extra = wish->want;
     if (set->software)
         return base + extra;
-    uint64_t luma = frame_bytes(&wish->key, 256);
+    uint64_t limit = slots_limit(s, &wish->key);
     uint64_t all = frame_bytes(&wish->key, samples_per_mb[wish->key.chroma_format_idc & 3]);
     uint64_t want = set->lookahead ? (uint64_t)SLOTS_SHARES * (base + extra) : SLOTS_MOST;
-    uint64_t fit = set->device_memory / SLOTS_MEMORY_PART / all;
+    uint64_t fit = set->device_memory / tuned(set->tuning.slots, SLOTS_MEMORY_PART) / all;
     uint64_t least = base + (extra < SLOTS_EXTRA ? extra : SLOTS_EXTRA), tight = 2 * fit;
     if (least > tight)
         least = tight > base ? tight : base + 1;
-    fit = fit > SLOTS_IMAGE_BYTES / luma ? SLOTS_IMAGE_BYTES / luma : fit;
-    fit = fit > set->image_layers ? set->image_layers : fit;
+    fit = fit > limit ? limit : fit;
     want = want > SLOTS_MOST ? SLOTS_MOST : want;
     want = want > fit ? fit : want;
     return want < least ? (uint32_t)least : (uint32_t)want;
@@ -142,11 +147,17 @@ struct slots_wish slots_wish_of(const struct window *w, const struct h264_sps *s
 
 /* ---- stores ---- */
 
+/* As it is while no window waits for the store. */
+static void slots_keep_usual(struct slots *st, const struct schedule *s)
+{
+    st->kept = s->setting.software ? 0 : st->count / SLOTS_KEPT_PART;
+}
+
 static void slots_set_count(struct slots *st, const struct schedule *s, uint32_t count)
 {
     st->count = count;
     st->width = slots_batch_width(s, count);
-    st->kept = s->setting.software ? 0 : count / SLOTS_KEPT_PART;
+    slots_keep_usual(st, s);
 }
 
 /* The numbers from `first` on, the lowest on top. */
@@ -253,14 +264,20 @@ uint32_t slots_owed(const struct schedule *s, const struct slots *st)
     return owed;
 }
 
+static uint32_t bases_of(const struct schedule *s, const struct slots *st)
+{
+    uint32_t sum = 0;
+    for (const struct window *w = s->windows; w; w = w->next)
+        sum += w->slots.of == st ? w->slots.base : 0;
+    return sum;
+}
+
 /* Of `count` slots those beyond base, for each window. base not 0: as if one more window joined,
  * which needs it. */
 static uint32_t even_extra(const struct schedule *s, const struct slots *st, uint32_t count,
                            uint32_t base)
 {
-    uint32_t sum = base, users = st->users + (base != 0);
-    for (const struct window *w = s->windows; w; w = w->next)
-        sum += w->slots.of == st ? w->slots.base : 0;
+    uint32_t sum = base + bases_of(s, st), users = st->users + (base != 0);
     return users && count > sum ? (count - sum) / users : 0;
 }
 
@@ -294,7 +311,9 @@ void slots_attach(struct window *w, struct slots *st, const struct slots_wish *w
     slots->seat++;
     slots->wait_ns = 0;
     slots->pictures = 0;
+    slots->short_ns = 0;
     st->users++;
+    slots_keep_usual(st, w->schedule);
     set_quotas(w->schedule, st);
 }
 
@@ -319,6 +338,31 @@ enum slots_found slots_find(struct window *w, const struct slots_wish *wish, int
         return SLOTS_NONE;
     w->slots.wait_ns = w->slots.wait_ns ? w->slots.wait_ns : now_ns;
     return now_ns - w->slots.wait_ns < SLOTS_PATIENCE_NS ? SLOTS_LATER : SLOTS_NONE;
+}
+
+/* Pictures ahead leave the window's base to it, for as long as it waits. */
+enum slots_found slots_share(const struct window *w, const struct slots_wish *wish,
+                             struct slots **out)
+{
+    const struct schedule *s = w->schedule;
+    bool later = false;
+    for (struct slots *st = s->stores; st; st = st->next) {
+        uint64_t sum = (uint64_t)bases_of(s, st) + wish->base;
+        if (!slots_key_equal(&st->key, &wish->key))
+            continue;
+        if (sum > st->most && !st->stuck && sum <= slots_limit(s, &st->key))
+            st->most = (uint32_t)sum;
+        if (sum > st->most)
+            continue;
+        if (st->free_count >= slots_owed(s, st) + wish->base) {
+            *out = st;
+            return SLOTS_FOUND;
+        }
+        later = true;
+        st->wanted = true;
+        st->kept = st->kept > wish->base ? st->kept : wish->base;
+    }
+    return later ? SLOTS_LATER : SLOTS_NONE;
 }
 
 /* ---- pictures ---- */

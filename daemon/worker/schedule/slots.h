@@ -25,6 +25,7 @@ struct slots {
     uint32_t count; /* all of them */
     uint32_t most;  /* there may be so many, if they are wanted */
     bool wanted;    /* pictures waited that could have gone with more of them */
+    bool stuck;     /* it could not grow, for lack of memory */
     bool held_back; /* no batch begins: the store is about to grow */
     uint32_t width; /* pictures of a batch */
     uint32_t users; /* windows */
@@ -67,9 +68,15 @@ enum slots_found { SLOTS_FOUND, SLOTS_LATER, SLOTS_NONE };
 /* A store for the window. LATER: others have to give back slots first. NONE: make a new one. */
 enum slots_found slots_find(struct window *w, const struct slots_wish *wish, int64_t now_ns,
                             struct slots **out);
+/* Where memory is short: a store that others use, as long as each of them keeps its base. FOUND and
+ * LATER as above. NONE: there is none, and none can grow so far. */
+enum slots_found slots_share(const struct window *w, const struct slots_wish *wish,
+                             struct slots **out);
 void slots_attach(struct window *w, struct slots *st, const struct slots_wish *wish);
 void slots_detach(struct window *w);
 uint64_t slots_bytes(const struct slots_key *key, uint32_t count); /* about; of frames alone */
+/* The most slots of a store that a device's images can hold. */
+uint64_t slots_limit(const struct schedule *s, const struct slots_key *key);
 /* How many slots a store may have, */
 uint32_t slots_for(const struct schedule *s, const struct slots_wish *wish);
 /* how many of them a new one gets for the window, */

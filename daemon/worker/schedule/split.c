@@ -69,7 +69,8 @@ void split_keep_blocks(struct schedule *s, struct picture *p, uint32_t coeff_blo
 
 static uint64_t memory_left(const struct schedule *s)
 {
-    uint64_t most = s->setting.window_budget * SPLIT_KEPT_EIGHTHS / 8;
+    uint64_t most =
+        s->setting.window_budget * tuned(s->setting.tuning.kept, SPLIT_KEPT_EIGHTHS) / 8;
     if (!s->setting.window_budget)
         return UINT64_MAX;
     return most > s->split.kept ? most - s->split.kept : 0;
@@ -180,6 +181,15 @@ static void leave_to_coders(struct schedule *s, struct picture *p)
     p->can &= (uint8_t)~CAN_ENTROPY_GPU;
     p->refusals++;
     queue_again(s, p);
+}
+
+void split_leave(struct schedule *s)
+{
+    for (struct picture *p = s->entropy.first, *next; p; p = next) {
+        next = p->entropy.next;
+        if (picture_is_eligible(p))
+            leave_to_coders(s, p);
+    }
 }
 
 /* All that can be had, the soonest needed first. */

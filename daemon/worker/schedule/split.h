@@ -45,6 +45,8 @@ bool split_is_late(const struct schedule *s, const struct picture *p);
 void split_learn(struct schedule *s, uint32_t late);
 /* The queue is so long that the GPU may be of use. */
 bool split_worth(const struct schedule *s);
+/* There is no memory for a batch: the coders decode what waits for the GPU. */
+void split_leave(struct schedule *s);
 /* Pictures for one batch leave the queue: at most c->pictures. *largest: the largest weight of a
  * slice. */
 uint32_t split_choose(struct schedule *s, const struct split_capacity *c, int64_t now_ns,

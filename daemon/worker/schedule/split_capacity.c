@@ -71,6 +71,6 @@ uint32_t split_blocks(const struct h264_picture *pic)
 
 uint64_t split_resident_limit(const struct schedule_setting *set)
 {
-    uint64_t part = set->device_memory / SPLIT_RESIDENT_PART;
+    uint64_t part = set->device_memory / tuned(set->tuning.results, SPLIT_RESIDENT_PART);
     return set->software && part > SPLIT_SOFTWARE_RESIDENT ? SPLIT_SOFTWARE_RESIDENT : part;
 }

@@ -15,6 +15,9 @@ struct split_tuning {
     uint32_t halves, halves_alone; /* of what the GPU may have in work: look-ahead */
     uint32_t wait;                 /* pictures that may wait, at least */
     uint32_t part, blocks;         /* 1/n of device memory for batches; blocks a macroblock */
+    uint32_t slots, results;       /* 1/n of device memory for frame slots, for coefficients */
+    uint32_t waiting;              /* 1/n of a picture's arrays: the bytes of one that waits */
+    uint32_t kept;                 /* n/8 of the window budget for pictures of the GPU */
     uint32_t ahead;                /* pictures that a coder is ahead of reconstruction */
     uint32_t margin, margin_most;  /* percent of the estimate */
     uint32_t ready;                /* READY pictures: beyond that fewer batches */

@@ -32,6 +32,8 @@ struct window_slots {
     uint32_t want;     /* pictures ahead that it can use */
     uint32_t seat;     /* counts the stores that it was attached to */
     int64_t wait_ns;   /* since when it waits for slots; 0: it does not */
+    int64_t short_ns;  /* since when it waits for memory and nothing was submitted; 0: not */
+    uint64_t short_at; /* schedule.serial then */
     uint64_t pictures; /* submitted to the present store */
     bool more;         /* it may have more for the batch that is collected */
 };

@@ -152,16 +152,20 @@ static bool next_work(struct entropy_gpu *g)
     if (!split_worth(&e->schedule))
         return false;
     /* within the budget; once there is room again it goes on */
-    if (g->busy + 1 > g->made && !gpu_memory_fits(e->gpu, split_batch_bytes(&g->capacity)))
+    uint64_t refused = gpu_memory_refused(e->gpu);
+    if (gpu_memory_wanted(e->gpu) ||
+        (g->busy + 1 > g->made && !gpu_memory_fits(e->gpu, split_batch_bytes(&g->capacity))))
         return false;
     engine_unlock(e);
     g->next = gpu_entropy_begin(g->gpu);
     engine_lock(e);
     if (g->next && g->busy + 1 > g->made)
         g->made = g->busy + 1;
-    if (!g->next && g->busy)
+    if (g->next || gpu_memory_refused(e->gpu) != refused)
+        return g->next != NULL;
+    if (g->busy)
         g->most = g->busy;
-    else if (!g->next)
+    else
         entropy_gpu_fail(g, GPU_ERR_NOMEM);
     return g->next != NULL;
 }
@@ -177,8 +181,11 @@ static enum entropy_wait next_batch(struct entropy_gpu *g, struct entropy_batch 
         return ENTROPY_WAIT_PICTURES;
     if (!arrays_ready(g))
         return ENTROPY_WAIT_ARRAYS;
-    if (!next_work(g))
+    if (!next_work(g)) {
+        if (s->split.all && !g->busy && split_worth(s))
+            split_leave(s);
         return split_worth(s) ? ENTROPY_WAIT_MEMORY : ENTROPY_WAIT_PICTURES;
+    }
     if (entropy_batch_fill(g, *out))
         return ENTROPY_BEGUN;
     return s->split.full ? ENTROPY_WAIT_KEPT : ENTROPY_WAIT_FAR;
@@ -210,7 +217,8 @@ static bool batch_begin(struct entropy_gpu *g)
     return true;
 }
 
-/* After a while without work: batches and results. With the lock, dropped meanwhile. */
+/* After a while without work, or for a stream that waits for memory: batches and results. With the
+ * lock, dropped meanwhile. */
 static void entropy_gpu_give_back(struct entropy_gpu *g)
 {
     struct engine *e = g->engine;
@@ -233,7 +241,8 @@ static void entropy_gpu_watch(struct entropy_gpu *g, bool works)
     if (works || g->busy || motion_gpu_works(g->motion)) {
         g->worked_ns = now;
         g->holds = g->gpu != NULL;
-    } else if (g->holds && now - g->worked_ns >= g->engine->idle_ns) {
+    } else if (g->holds &&
+               (now - g->worked_ns >= g->engine->idle_ns || gpu_memory_wanted(g->engine->gpu))) {
         entropy_gpu_give_back(g);
     }
 }

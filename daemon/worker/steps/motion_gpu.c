@@ -313,30 +313,6 @@ static void batch_fill(struct motion_gpu *m, struct motion_batch *b)
     m->busy++;
 }
 
-/* With the lock, dropped meanwhile. */
-static bool batch_begin(struct motion_gpu *m, struct motion_batch *b)
-{
-    struct engine *e = m->engine;
-    uint32_t left = 0;
-    engine_unlock(e);
-    b->work = gpu_motion_begin(m->gpu);
-    engine_lock(e);
-    if (!b->work) {
-        if (!m->busy)
-            motion_gpu_fail(m, GPU_ERR_NOMEM);
-        return false;
-    }
-    batch_fill(m, b);
-    engine_unlock(e);
-    int err = batch_submit(m, b, &left);
-    engine_lock(e);
-    for (; left; left--)
-        gpu_motion_untake(&e->schedule, b->parts[--b->count].picture);
-    if (err)
-        motion_gpu_fail(m, err);
-    return true;
-}
-
 /* The coders decode again, or derive, what waits. With the lock, dropped meanwhile. */
 static bool give_all_back(struct motion_gpu *m)
 {
@@ -353,6 +329,34 @@ static bool give_all_back(struct motion_gpu *m)
         any = true;
     }
     return any;
+}
+
+/* With the lock, dropped meanwhile. */
+static bool batch_begin(struct motion_gpu *m, struct motion_batch *b)
+{
+    struct engine *e = m->engine;
+    uint32_t left = 0;
+    uint64_t refused = gpu_memory_refused(e->gpu);
+    engine_unlock(e);
+    b->work = gpu_motion_begin(m->gpu);
+    engine_lock(e);
+    if (!b->work) {
+        if (m->busy)
+            return false;
+        if (gpu_memory_refused(e->gpu) != refused)
+            return give_all_back(m); /* the budget is short for now */
+        motion_gpu_fail(m, GPU_ERR_NOMEM);
+        return false;
+    }
+    batch_fill(m, b);
+    engine_unlock(e);
+    int err = batch_submit(m, b, &left);
+    engine_lock(e);
+    for (; left; left--)
+        gpu_motion_untake(&e->schedule, b->parts[--b->count].picture);
+    if (err)
+        motion_gpu_fail(m, err);
+    return true;
 }
 
 bool motion_gpu_step(struct motion_gpu *m)

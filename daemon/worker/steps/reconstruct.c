@@ -22,6 +22,8 @@ static bool device_round(struct engine *e)
         any |= store_complete(e, store_of(st));
     for (struct session *s = e->sessions; s; s = s->next)
         any |= !s->lavc && session_tend(e, s);
+    if (!e->schedule.store_waits)
+        stores_want_nothing(e);
     uint32_t most = batches_most(&e->schedule);
     for (struct slots *st = e->schedule.stores; st; st = st->next)
         any |= store_grow(e, store_of(st));

@@ -7,6 +7,7 @@
 
 #include "proto/start_trace.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #define STORE_AGAIN_NS 1000000000ll /* until a store that could not grow tries again */
@@ -95,17 +96,23 @@ static struct recon_params recon_params_of(const struct engine *e, const struct 
                                  .delivery = tune_delivery(&e->tune, size)};
 }
 
-/* Without the lock. width 0: that of the schedule. */
-static int store_create(struct engine *e, const struct slots_key *key, uint32_t count,
-                        uint32_t width, struct store **out)
+/* Slots, and pictures of a batch. */
+struct store_size {
+    uint32_t count, width;
+};
+
+/* Without the lock. needed: even beyond the budget. */
+static int store_create(struct engine *e, const struct slots_key *key,
+                        const struct store_size *size, bool needed, struct store **out)
 {
     struct store *st = calloc(1, sizeof(*st));
     if (!st)
         return GPU_ERR_NOMEM;
     st->engine = e;
-    int err = slots_init(&st->slots, &e->schedule, key, count) ? GPU_OK : GPU_ERR_NOMEM;
-    st->slots.width = width ? width : st->slots.width;
+    int err = slots_init(&st->slots, &e->schedule, key, size->count) ? GPU_OK : GPU_ERR_NOMEM;
+    st->slots.width = size->width;
     struct recon_params params = recon_params_of(e, &st->slots);
+    params.needed = needed;
     if (!err)
         err = recon_create(e->gpu, &params, &st->recon);
     if (!err) {
@@ -135,26 +142,55 @@ int store_warm_up(struct engine *e)
     return err;
 }
 
-/* With unfiltered pictures and uploads. */
-static uint64_t store_bytes(const struct engine *e, const struct slots_key *key, uint32_t count)
+static struct store_size store_size_of(const struct engine *e, uint32_t count)
 {
-    return 2 * slots_bytes(key, count + slots_batch_width(&e->schedule, count));
+    return (struct store_size){count, slots_batch_width(&e->schedule, count)};
 }
 
-/* With fewer slots if memory is short; in the end the least that still makes progress, even beyond
- * the budget. */
-static int store_create_any(struct engine *e, const struct slots_wish *wish, uint32_t count,
-                            struct store **out)
+/* Of the device; room alone: without uploads. */
+static uint64_t store_bytes(const struct engine *e, const struct slots_key *key,
+                            const struct store_size *size, bool room)
 {
-    while (count / 2 > wish->base && !gpu_memory_fits(e->gpu, store_bytes(e, &wish->key, count)))
-        count /= 2;
-    int err = store_create(e, &wish->key, count, 0, out);
-    while (err == GPU_ERR_NOMEM && count / 2 > wish->base) {
-        count /= 2;
-        err = store_create(e, &wish->key, count, 0, out);
-    }
-    if (err == GPU_ERR_NOMEM)
-        err = store_create(e, &wish->key, wish->base + 1, 1, out);
+    struct slots slots = {.key = *key, .count = size->count, .width = size->width};
+    struct recon_params params = recon_params_of(e, &slots);
+    struct recon_bytes bytes;
+    if (recon_bytes(e->gpu, &params, &bytes))
+        return 0; /* which its creation will tell */
+    return bytes.room + (room ? 0 : bytes.uploads);
+}
+
+/* Fewer slots, then narrower batches, then as few slots as `least`. False: it is that already. */
+static bool store_size_lower(const struct engine *e, struct store_size *size, uint32_t least)
+{
+    if (size->count / 2 >= least + SLOTS_EXTRA_LEAST)
+        *size = store_size_of(e, size->count / 2);
+    else if (size->width > 1)
+        size->width /= 2;
+    else if (size->count > least)
+        size->count = least;
+    else
+        return false;
+    return true;
+}
+
+/* The largest that the budget has room for; else the smallest, and false. */
+static bool store_size_fit(const struct engine *e, const struct slots_wish *wish, uint32_t least,
+                           struct store_size *size)
+{
+    do {
+        if (gpu_memory_has(e->gpu, store_bytes(e, &wish->key, size, false)))
+            return true;
+    } while (store_size_lower(e, size, least));
+    return false;
+}
+
+/* Smaller where the device refuses it. Without the lock. */
+static int store_create_any(struct engine *e, const struct slots_wish *wish,
+                            struct store_size *size, bool needed, struct store **out)
+{
+    int err = store_create(e, &wish->key, size, needed, out);
+    while (err == GPU_ERR_NOMEM && store_size_lower(e, size, wish->base + 1))
+        err = store_create(e, &wish->key, size, needed, out);
     return err;
 }
 
@@ -177,21 +213,27 @@ static void growth_refuse(struct store *st)
 {
     st->growth.again_ns = now_ns() + STORE_AGAIN_NS;
     st->slots.most = st->slots.count;
+    st->slots.stuck = true;
+}
+
+/* The old slots are there until all frames are copied. */
+static bool growth_fits(const struct engine *e, const struct store *st, uint32_t count)
+{
+    struct store_size size = store_size_of(e, count);
+    return gpu_memory_has(e->gpu, store_bytes(e, &st->slots.key, &size, true));
 }
 
 static void growth_start(struct engine *e, struct store *st, uint32_t count)
 {
     struct store_growth *growth = &st->growth;
-    /* the old ones are there until all frames are copied */
     uint32_t before = st->slots.count;
-    while (count > before + before / 8 &&
-           !gpu_memory_fits(e->gpu, slots_bytes(&st->slots.key, count)))
+    while (count > before + before / 8 && !growth_fits(e, st, count))
         count = before + (count - before) / 2;
     growth->count = count;
     growth->width = slots_batch_width(&e->schedule, count);
     growth->done = false;
-    growth->running = gpu_memory_fits(e->gpu, slots_bytes(&st->slots.key, count)) &&
-                      uv_thread_create(&growth->thread, growth_main, st) == 0;
+    growth->running =
+        growth_fits(e, st, count) && uv_thread_create(&growth->thread, growth_main, st) == 0;
     if (!growth->running)
         growth_refuse(st);
 }
@@ -228,6 +270,7 @@ bool store_grow(struct engine *e, struct store *st)
     if (st->growth.again_ns && now_ns() >= st->growth.again_ns) {
         st->slots.most = st->growth.planned;
         st->growth.again_ns = 0;
+        st->slots.stuck = false;
     }
     if (!st->growth.running) {
         uint32_t next = slots->wanted ? slots_next(&e->schedule, slots) : slots->count;
@@ -253,30 +296,112 @@ void store_detach(struct session *s)
     slots_detach(&s->window);
 }
 
-int store_attach(struct session *s, const struct h264_sps *sps)
+/* A store of its own. With the lock, dropped meanwhile. */
+static int store_make(struct engine *e, const struct slots_wish *wish, uint32_t most,
+                      struct store_size *size, bool needed, struct slots **out)
+{
+    struct store *st = NULL;
+    engine_unlock(e);
+    START_TRACE_FIRST("first frame store is wanted");
+    int err = store_create_any(e, wish, size, needed, &st);
+    engine_lock(e);
+    if (err)
+        return err;
+    st->slots.most = st->growth.planned = most > st->slots.count ? most : st->slots.count;
+    slots_add(&e->schedule, &st->slots);
+    *out = &st->slots;
+    return 0;
+}
+
+/* Memory that others may give back, or nothing moves any more: a client may read several streams in
+ * step, and this one of them waits. */
+static bool memory_may_come(const struct engine *e, struct window_slots *slots, int64_t now)
+{
+    bool moves = slots->short_at != e->schedule.serial;
+    for (const struct slots *st = e->schedule.stores; st; st = st->next)
+        moves |= st->in_flight != 0;
+    if (!slots->short_ns || moves) {
+        slots->short_ns = now;
+        slots->short_at = e->schedule.serial;
+    }
+    return (e->schedule.stores || gpu_memory_spare(e->gpu)) &&
+           now - slots->short_ns < SLOTS_STILL_NS;
+}
+
+static void memory_wait_log(struct engine *e, struct session *s, bool waits)
+{
+    char line[256];
+    snprintf(line, sizeof(line), "%.120s %s: the streams need more than memory.device", s->name,
+             waits ? "waits for memory of the GPU" : "exceeds the budget");
+    engine_log(e, 1, line);
+}
+
+/* With the lock, dropped meanwhile. */
+static int store_wait(struct session *s, const struct slots_wish *wish, struct store_size *size,
+                      struct slots **out)
 {
     struct engine *e = s->engine;
+    int64_t now = now_ns();
+    if (memory_may_come(e, &s->window.slots, now)) {
+        if (!e->short_ns) {
+            e->short_ns = now;
+            memory_wait_log(e, s, true);
+        }
+        bool fresh = now - e->short_ns < SLOTS_SHORT_NS;
+        gpu_memory_want(e->gpu, fresh ? store_bytes(e, &wish->key, size, false) : 0);
+        wake_gpu_coder(&e->schedule);
+        return STORE_LATER;
+    }
+    memory_wait_log(e, s, false);
+    return store_make(e, wish, size->count, size, true, out);
+}
+
+/* The budget may be short of memory for a store of its own: then that of others, or a small one.
+ * With the lock, dropped meanwhile. */
+static int store_find_room(struct session *s, const struct slots_wish *wish, struct slots **out)
+{
+    struct engine *e = s->engine;
+    uint32_t most = slots_for(&e->schedule, wish), least = wish->base + SLOTS_EXTRA_LEAST;
+    struct store_size size = store_size_of(e, slots_first(&s->window, wish, most));
+    store_collect(e, false);
+    if (store_size_fit(e, wish, least < size.count ? least : size.count, &size)) {
+        int err = store_make(e, wish, most, &size, false, out);
+        if (err != GPU_ERR_NOMEM)
+            return err;
+    }
+    enum slots_found found = slots_share(&s->window, wish, out);
+    if (found != SLOTS_NONE)
+        return found == SLOTS_LATER ? STORE_LATER : 0;
+    store_collect(e, true);
+    uint64_t refused = gpu_memory_refused(e->gpu);
+    size = store_size_of(e, wish->base + 1);
+    if (!store_size_fit(e, wish, wish->base + 1, &size))
+        return store_wait(s, wish, &size, out);
+    int err = store_make(e, wish, size.count, &size, false, out);
+    /* others may have taken it meanwhile */
+    bool taken = err == GPU_ERR_NOMEM && gpu_memory_refused(e->gpu) != refused;
+    return taken ? store_wait(s, wish, &size, out) : err;
+}
+
+void stores_want_nothing(struct engine *e)
+{
+    if (!e->short_ns)
+        return;
+    e->short_ns = 0;
+    gpu_memory_want(e->gpu, 0);
+}
+
+int store_attach(struct session *s, const struct h264_sps *sps)
+{
     struct slots_wish wish = slots_wish_of(&s->window, sps);
     struct slots *slots = NULL;
     store_detach(s);
     enum slots_found found = slots_find(&s->window, &wish, now_ns(), &slots);
     if (found == SLOTS_LATER)
         return STORE_LATER;
-    if (found == SLOTS_NONE) {
-        struct store *st = NULL;
-        uint32_t most = slots_for(&e->schedule, &wish),
-                 count = slots_first(&s->window, &wish, most);
-        store_collect(e, false);
-        engine_unlock(e);
-        START_TRACE_FIRST("first frame store is wanted");
-        int err = store_create_any(e, &wish, count, &st);
-        engine_lock(e);
-        if (err)
-            return err;
-        slots = &st->slots;
-        slots->most = st->growth.planned = most;
-        slots_add(&e->schedule, slots);
-    }
+    int err = found == SLOTS_NONE ? store_find_room(s, &wish, &slots) : 0;
+    if (err)
+        return err;
     START_TRACE_FIRST("first frame store is made");
     slots_attach(&s->window, slots, &wish);
     s->gpu_base = store_of(slots)->times;
@@ -321,8 +446,9 @@ static int store_shrink(struct engine *e, struct store *st)
 
 static void store_give_back(struct engine *e, struct store *st)
 {
+    struct store_size size = store_size_of(e, SLOTS_IDLE);
     bool last = !e->schedule.stores->next,
-         small = e->software && store_bytes(e, &st->slots.key, SLOTS_IDLE) <= SLOTS_IDLE_BYTES;
+         small = e->software && store_bytes(e, &st->slots.key, &size, true) <= SLOTS_IDLE_BYTES;
     if (last && small && !e->gpu_lost && !st->growth.running && !store_shrink(e, st))
         return;
     slots_remove(&e->schedule, &st->slots);

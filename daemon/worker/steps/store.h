@@ -62,6 +62,8 @@ static inline struct store *store_of(struct slots *slots)
 #define STORE_LATER 1
 int store_attach(struct session *s, const struct h264_sps *sps);
 void store_detach(struct session *s);
+/* No stream waits for memory of the device. */
+void stores_want_nothing(struct engine *e);
 /* More slots where they are wanted: a thread makes their memory; then the store takes them between
  * two batches. Drops the lock meanwhile. True: it has grown. */
 bool store_grow(struct engine *e, struct store *st);

@@ -109,6 +109,30 @@ bool gpu_memory_fits(const struct gpu *g, uint64_t bytes)
     return true;
 }
 
+bool gpu_memory_has(const struct gpu *g, uint64_t bytes)
+{
+    return true;
+}
+
+uint64_t gpu_memory_spare(const struct gpu *g)
+{
+    return 0;
+}
+
+void gpu_memory_want(struct gpu *g, uint64_t bytes)
+{
+}
+
+uint64_t gpu_memory_wanted(const struct gpu *g)
+{
+    return 0;
+}
+
+uint64_t gpu_memory_refused(const struct gpu *g)
+{
+    return 0;
+}
+
 unsigned gpu_background_queues(const struct gpu *g)
 {
     return 4;
@@ -242,6 +266,12 @@ uint32_t recon_width(const struct recon *r)
 uint64_t recon_memory(const struct recon *r)
 {
     return (uint64_t)r->params.slots * r->params.mb_width * r->params.mb_height * 384;
+}
+
+int recon_bytes(struct gpu *g, const struct recon_params *params, struct recon_bytes *out)
+{
+    *out = (struct recon_bytes){0};
+    return 0;
 }
 
 struct recon_growth {

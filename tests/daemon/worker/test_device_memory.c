@@ -47,6 +47,11 @@ bool gpu_memory_fits(const struct gpu *g, uint64_t bytes)
     return !over_budget;
 }
 
+uint64_t gpu_memory_refused(const struct gpu *g)
+{
+    return 0;
+}
+
 void gpu_arena_free(struct gpu_arena *a)
 {
     assert_non_null(a);

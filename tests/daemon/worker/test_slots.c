@@ -188,6 +188,49 @@ static void test_find(void **state)
     world_free(w);
 }
 
+/* Where memory is short, windows are content with their base, and the store grows so far. */
+static void test_share(void **state)
+{
+    struct world *w = world(30);
+    struct slots *found = NULL;
+    struct slots_wish wish = slots_wish_of(&w->windows[2], &w->sps);
+    assert_int_equal(wish.base, 10);
+    attach(w, 0);
+    attach(w, 1);
+    assert_int_equal(slots_find(&w->windows[2], &wish, 5, &found), SLOTS_NONE);
+    assert_int_equal(slots_share(&w->windows[2], &wish, &found), SLOTS_FOUND);
+    assert_ptr_equal(found, &w->slots);
+    take(w, 0, 0); /* in decoding order: it is owed one less */
+    assert_int_equal(slots_share(&w->windows[2], &wish, &found), SLOTS_FOUND);
+    for (uint32_t i = 1; i < 11; i++)
+        take(w, 0, i);
+    assert_int_equal(slots_share(&w->windows[2], &wish, &found), SLOTS_LATER);
+    assert_true(w->slots.wanted);
+    assert_int_equal(w->slots.kept, wish.base); /* pictures ahead leave them */
+    attach(w, 2);
+    assert_int_equal(w->slots.kept, 0);
+    world_free(w);
+}
+
+static void test_share_grows(void **state)
+{
+    struct world *w = world(25);
+    struct slots *found = NULL;
+    struct slots_wish wish = slots_wish_of(&w->windows[2], &w->sps);
+    attach(w, 0);
+    attach(w, 1);
+    assert_int_equal(slots_share(&w->windows[2], &wish, &found), SLOTS_NONE); /* images end */
+    w->s.setting.image_layers = 64;
+    w->slots.stuck = true;
+    assert_int_equal(slots_share(&w->windows[2], &wish, &found), SLOTS_NONE);
+    w->slots.stuck = false;
+    assert_int_equal(slots_share(&w->windows[2], &wish, &found), SLOTS_LATER);
+    assert_int_equal(w->slots.most, 30);
+    wish.key.mb_width++;
+    assert_int_equal(slots_share(&w->windows[2], &wish, &found), SLOTS_NONE);
+    world_free(w);
+}
+
 /* A stream changes its store if a picture needs more than before. */
 static void test_serve(void **state)
 {
@@ -334,7 +377,8 @@ int main(void)
         cmocka_unit_test(test_base),        cmocka_unit_test(test_quotas),
         cmocka_unit_test(test_claim),       cmocka_unit_test(test_starves),
         cmocka_unit_test(test_in_flight),   cmocka_unit_test(test_take_and_give),
-        cmocka_unit_test(test_find),        cmocka_unit_test(test_serve),
+        cmocka_unit_test(test_find),        cmocka_unit_test(test_share),
+        cmocka_unit_test(test_share_grows), cmocka_unit_test(test_serve),
         cmocka_unit_test(test_idle_stores), cmocka_unit_test(test_size_of_a_store),
         cmocka_unit_test(test_growth),      cmocka_unit_test(test_growth_feeds),
         cmocka_unit_test(test_first_slots),

@@ -399,6 +399,47 @@ static void pulses(void **state)
     gpu_pulse_free(NULL);
 }
 
+#define MIB (1ull << 20)
+
+static int make_buffer(int use, uint64_t size, struct gpu_buffer *out)
+{
+    const VkBufferUsageFlags usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
+    return gpu_buffer_create_for(gpu, (enum gpu_use)use, size, usage, GPU_MEMORY_DEVICE, out);
+}
+
+/* Beyond the bound memory is refused, but for what is needed or promised. A stream that waits goes
+ * before those who can do without. */
+static void budget(void **state)
+{
+    struct gpu_buffer a, b, c;
+    uint64_t refused = gpu_memory_refused(gpu), promise = 0;
+    gpu_memory_limit(gpu, 8 * MIB);
+    assert_int_equal(make_buffer(GPU_USE_SLOTS, 5 * MIB, &a), GPU_OK);
+    assert_int_equal(make_buffer(GPU_USE_BATCHES, 4 * MIB, &b), GPU_ERR_NOMEM);
+    assert_int_equal(gpu_memory_refused(gpu), refused + 1);
+    assert_int_equal(make_buffer(GPU_USE_BATCHES | GPU_USE_NEEDED, 4 * MIB, &b), GPU_OK);
+    assert_false(gpu_memory_has(gpu, 1));
+    gpu_buffer_free(gpu, &b);
+    assert_true(gpu_promise(gpu, &promise, 2 * MIB, false));
+    assert_false(gpu_promise(gpu, &promise, 4 * MIB, false));
+    assert_int_equal(make_buffer(GPU_USE_BATCHES | GPU_USE_PROMISED, 2 * MIB, &b), GPU_OK);
+    assert_true(gpu_memory_has(gpu, MIB / 2));
+    assert_false(gpu_promise_exceeds(gpu, promise, MIB));
+    gpu_memory_want(gpu, MIB);
+    assert_true(gpu_promise_exceeds(gpu, promise, MIB));
+    assert_false(gpu_promise(gpu, &promise, promise + 1, false));
+    assert_false(gpu_memory_fits(gpu, MIB / 2));
+    assert_int_equal(make_buffer(GPU_USE_ENTROPY, MIB / 2, &c), GPU_ERR_NOMEM);
+    assert_int_equal(make_buffer(GPU_USE_SLOTS, MIB / 2, &c), GPU_OK);
+    gpu_memory_want(gpu, 0);
+    gpu_buffer_free(gpu, &c);
+    gpu_buffer_free(gpu, &b);
+    gpu_promise_lower(gpu, &promise, 0);
+    gpu_buffer_free(gpu, &a);
+    assert_true(gpu_memory_has(gpu, 7 * MIB));
+    gpu_memory_limit(gpu, 0);
+}
+
 int main(void)
 {
     int failed;
@@ -415,6 +456,7 @@ int main(void)
         cmocka_unit_test(too_large),
         cmocka_unit_test(bandwidth),
         cmocka_unit_test(pulses),
+        cmocka_unit_test(budget),
         cmocka_unit_test(no_validation_messages),
     };
     failed = cmocka_run_group_tests(tests, NULL, NULL);
