@@ -38,7 +38,9 @@ const struct option_row option_rows[] = {
      "Stop at this time of the input. -t goes before it."},
     {"frames:v", "frames vframes", "N", "all", NULL, CMD_DECODE | CMD_PIPE | CMD_VIEW,
      WHOLE(text_u64, uint64_t, read.max_frames, 1, INT64_MAX),
-     "Stop after N frames. Frames that --policy, --max-fps or --on-error leave out do not count."},
+     "Stop after N frames. Frames that --policy, --max-fps, --skip-frame or --on-error leave out "
+     "do "
+     "not count."},
     {"map", NULL, "0:v:N", "as ffmpeg chooses", "0:v 0:v:0 0:v:1",
      CMD_DECODE | CMD_PIPE | CMD_PROBE, VALUE(parse_map, uint32_t, read.video),
      "Take the N-th video stream of the input, from 0 on; pelton probe lists them. Without it the "
@@ -210,9 +212,16 @@ const struct option_row option_rows[] = {
      "What a reader gets that is slower than the source. latest: the newest frame. fifo:N: the "
      "newest N frames in order, 1 to 60; fifo alone means 4. lossless: every frame; files wait, a "
      "live source drops frames when the pool is full. Frames that are left out count as dropped."},
-    {"max-fps", NULL, "N", "all", NULL, CMD_PIPE | CMD_VIEW,
+    {"max-fps", NULL, "N", "all", NULL, CMD_DECODE | CMD_PIPE | CMD_VIEW,
      VALUE(text_double, double, read.max_fps),
-     "Deliver at most N frames a second, by their time stamps. The daemon leaves the others out."},
+     "Deliver at most N frames a second, by their time stamps. The daemon leaves the others out. "
+     "Of "
+     "files it decodes only what the delivered frames need."},
+    {"skip-frame", NULL, "none|noref|nokey", "none", "none noref nokey",
+     CMD_DECODE | CMD_PIPE | CMD_VIEW,
+     WHOLE(text_choice, enum pelton_skip, read.skip, PELTON_SKIP_NONE, 0),
+     "Pictures that are not decoded: those that no other picture refers to (noref), or all but key "
+     "pictures (nokey). The others keep their times."},
     {"after-now", NULL, NULL, NULL, NULL, CMD_SNAPSHOT, VALUE(text_flag, bool, camera.after_now),
      "Write a frame that was captured after this command began."},
     {"watch", NULL, NULL, NULL, NULL, CMD_SOURCES, VALUE(text_flag, bool, camera.watch),

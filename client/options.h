@@ -34,6 +34,7 @@ struct read_options {
     int64_t start_us, duration_us, end_us; /* -1: absent */
     uint64_t max_frames;                   /* 0: all */
     double max_fps;                        /* 0: all */
+    enum pelton_skip skip;
     int64_t not_before_ns; /* CLOCK_MONOTONIC; earlier frames are left out; 0: none */
     enum pelton_policy policy;
     bool policy_given, fields, leave_unturned;

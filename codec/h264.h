@@ -251,6 +251,9 @@ static inline struct h264_picture *h264_picture_of_parity(struct h264_picture *p
 /* References are counted. Any thread. */
 struct h264_picture *h264_picture_ref(struct h264_picture *pic);
 void h264_picture_unref(struct h264_picture *pic); /* NULL is allowed */
+/* Before step 2: ref has no samples and will have none. pic's lists lose it, as if it had not come.
+ */
+void h264_picture_forget(struct h264_picture *pic, const struct h264_picture *ref);
 
 /* ---- step 2: any thread ---- */
 

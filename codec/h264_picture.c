@@ -103,6 +103,33 @@ void h264_picture_hold_frame(struct h264_picture *pic, struct h264_picture *othe
     }
 }
 
+static void list_forget(struct h264_slice *slice, unsigned list, const struct h264_picture *ref)
+{
+    for (unsigned i = 0; i < slice->num_ref[list]; i++) {
+        if (slice->ref[list][i].pic == ref) {
+            slice->ref[list][i].pic = NULL;
+            slice->ref[list][i].id = UINT32_MAX;
+        }
+    }
+}
+
+void h264_picture_forget(struct h264_picture *pic, const struct h264_picture *ref)
+{
+    for (uint32_t i = 0; i < pic->slice_count; i++)
+        for (unsigned list = 0; list < 2; list++)
+            list_forget(&pic->slices[i], list, ref);
+    for (uint32_t i = 0; i < pic->refs_held_count; i++) {
+        if (pic->refs_held[i] == ref) {
+            h264_picture_unref(pic->refs_held[i]);
+            pic->refs_held[i--] = pic->refs_held[--pic->refs_held_count];
+        }
+    }
+    if (pic->damage.previous == ref) {
+        h264_picture_unref(pic->damage.previous);
+        pic->damage.previous = NULL;
+    }
+}
+
 static void copy_identity(struct h264_picture *to, const struct h264_picture *from)
 {
     to->idr = from->idr;

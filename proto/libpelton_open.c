@@ -21,7 +21,8 @@ static bool params_in_range(const struct pelton_open_params *p)
            p->on_error <= PELTON_ON_ERROR_SHOW_ALL && (int)p->views >= 0 &&
            p->views <= PELTON_VIEWS_BOTH && (int)p->side_data >= 0 &&
            p->side_data <= PELTON_SIDE_ALL && (int)p->bench.transport >= 0 &&
-           p->bench.transport <= PELTON_READBACK && p->n_blur <= PELTON_MAX_BLURS;
+           p->bench.transport <= PELTON_READBACK && p->n_blur <= PELTON_MAX_BLURS &&
+           (int)p->skip >= 0 && p->skip <= PELTON_SKIP_NONKEY;
 }
 
 static int params_check(struct pelton *conn, const struct pelton_open_params *p)

@@ -75,6 +75,7 @@ static void stats_add(struct pelton_stats *t, const struct pelton_stats *s)
     t->device_bandwidth = s->device_bandwidth;
     t->libavcodec |= s->libavcodec;
     t->warnings |= s->warnings;
+    t->pictures += s->pictures;
     t->wall = s->wall > t->wall ? s->wall : t->wall;
     for (int i = 0; i < PELTON_MEMORY_MOST; i++) {
         t->worker_gpu[i] =

@@ -192,6 +192,14 @@ struct pelton_bench_params {
 
 /* A source and the wishes about it. Set uri or fd; everything else may stay 0. Strings are borrowed
  * for the call. A program that sets uri alone gets every frame of the source. */
+/* Pictures that are not decoded. Frames keep the numbers and times that they have in the whole
+ * stream. Not with both views. */
+enum pelton_skip {
+    PELTON_SKIP_NONE,
+    PELTON_SKIP_NONREF, /* those that no other picture refers to (nal_ref_idc 0) */
+    PELTON_SKIP_NONKEY  /* all but IDR pictures and those at which decoding may start */
+};
+
 struct pelton_open_params {
     const char *uri;  /* the daemon opens it: a configured source, an allowed URL; NULL: fd */
     const char *name; /* for messages: the path as typed; NULL: the uri, or "input" */
@@ -209,13 +217,14 @@ struct pelton_open_params {
     enum pelton_policy policy;
     uint32_t depth; /* PELTON_FIFO: frames that wait; else frames of the pool; 0: the daemon's */
     /* Frames per second of the source's time that the reader wants. Frames in between are left out
-     * by their time stamps. 0: all */
+     * by their time stamps; of files they are decoded only where others refer to them. 0: all */
     double max_fps;
     uint32_t loops; /* with loop: number of passes; 0: no end */
     enum pelton_on_error on_error;
     int64_t start_us;    /* microseconds of the source from its start; 0, -1: the start */
     int64_t duration_us; /* 0, -1: to the end */
-    /* Frames to decode; 0: all. Frames that policy, max_fps or on_error leave out count here. */
+    /* Frames to decode; 0: all. Frames that policy, skip, max_fps or on_error leave out count here.
+     */
     uint64_t max_frames;
     enum pelton_views views;
     /* So many of the daemon's devices share a file; its frames come in order all the same. 0, 1:
@@ -234,7 +243,7 @@ struct pelton_open_params {
     /* Which video stream of a container: 1 is the first. 0: as ffmpeg chooses, by the container's
      * default flag and by size. */
     uint32_t video;
-    uint32_t reserved_end;
+    enum pelton_skip skip;
 };
 /* Sets every field to its default and fd to -1, so that a missing source is an error. */
 static inline void pelton_open_params_init(struct pelton_open_params *out);
@@ -405,6 +414,7 @@ struct pelton_stats {
     uint64_t worker_gpu[PELTON_MEMORY_MOST], worker_host[PELTON_MEMORY_MOST];
     uint32_t warnings; /* enum pelton_warnings */
     uint32_t reserved_end;
+    uint64_t pictures; /* decoded: frames, and fields of frames that are coded apart */
 };
 /* The totals of a stream, also after its end. */
 static inline int pelton_stats(struct pelton_stream *stream, int timeout_ms,

@@ -164,7 +164,8 @@ _Static_assert(sizeof(struct pelton_rect) == 16, "a rectangle is four numbers of
     X(fields)                                                                                      \
     X(blur_width)                                                                                  \
     X(blur_height)                                                                                 \
-    X(video)
+    X(video)                                                                                       \
+    X(skip)
 #define OPEN_COPY(field) out->field = in->field;
 
 void wire_open_from(const struct pelton_open_params *in, struct wire_stretch stretch,
@@ -216,7 +217,8 @@ int wire_open_to(const Pelton__Open *in, struct pelton_open_params *out,
 {
     if (!(in->max_fps >= 0 && in->max_fps <= 1e6) || in->policy > PELTON_FIFO ||
         in->transport > PELTON_READBACK || in->on_error > PELTON_ON_ERROR_SHOW_ALL ||
-        in->side_data > PELTON_SIDE_ALL || in->views > PELTON_VIEWS_BOTH || !stretch_valid(in)) {
+        in->side_data > PELTON_SIDE_ALL || in->views > PELTON_VIEWS_BOTH ||
+        in->skip > PELTON_SKIP_NONKEY || (in->skip && in->views) || !stretch_valid(in)) {
         return PELTON_ERR_USAGE;
     }
     memset(out, 0, sizeof(*out));
@@ -264,7 +266,8 @@ int wire_open_to(const Pelton__Open *in, struct pelton_open_params *out,
     X(cpu_wait)                                                                                    \
     X(gpu_entropy_bytes)                                                                           \
     X(libavcodec)                                                                                  \
-    X(warnings)
+    X(warnings)                                                                                    \
+    X(pictures)
 
 void wire_stats_from(const struct pelton_stats *in, Pelton__StatsReply *out)
 {

@@ -270,25 +270,15 @@ static bool pending_push(struct stream_delivery *d, struct reader_pool *p,
     return true;
 }
 
-/* Whether max_fps leaves this frame out. A frame may come a quarter of the period early, so that
- * uneven times do not cost every second one. The due time grows by whole periods, so that the mean
- * is kept. The second view goes with the first. */
+/* Whether max_fps leaves this frame out. The second view goes with the first. */
 static bool left_out(struct broker_stream *s, const Pelton__FrameReady *m)
 {
     struct stream_delivery *d = &s->delivery;
-    double period = s->source.open->max_fps > 0 ? 1 / s->source.open->max_fps : 0,
-           now = (double)m->pts * d->tick_s;
-    if (period == 0 || m->pts == INT64_MIN || !(d->tick_s > 0))
+    double fps = s->source.open->max_fps;
+    if (!(fps > 0) || m->pts == INT64_MIN || !(d->tick_s > 0))
         return false;
-    if (m->view == 1)
-        return d->left_out;
-    /* the first, or times have jumped */
-    bool far = !d->timed || now < d->due_s - 2 * period || now > d->due_s + period;
-    d->left_out = !far && now < d->due_s - period / 4;
-    if (!d->left_out) {
-        d->due_s = (far ? now : d->due_s) + period;
-        d->timed = true;
-    }
+    if (m->view != 1)
+        d->left_out = frame_spacing_leaves_out(&d->spacing, fps, (double)m->pts * d->tick_s);
     return d->left_out;
 }
 

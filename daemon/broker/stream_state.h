@@ -11,6 +11,7 @@
 
 #include "daemon/backoff.h"
 #include "daemon/broker/broker.h"
+#include "proto/frame_spacing.h"
 #include "proto/wire.h"
 
 #include <sys/types.h>
@@ -54,12 +55,13 @@ struct stream_delivery {
     uint32_t n_pending, last_epoch;
     uint64_t credit; /* UINT64_MAX: lossless */
     uint64_t next_sequence, dropped_client, sent;
-    uint64_t sequence_base; /* of the worker's numbers, which begin anew each time */
-    uint64_t moved_base;    /* the same where its address has changed */
-    int64_t age_ns;         /* of the last frame when it was sent */
-    double tick_s, due_s;   /* of the present format; when max_fps allows the next frame */
-    bool timed, left_out;   /* due_s is valid; the base view was left out */
-    bool discont;           /* the next frame carries DISCONT */
+    uint64_t sequence_base;       /* of the worker's numbers, which begin anew each time */
+    uint64_t moved_base;          /* the same where its address has changed */
+    int64_t age_ns;               /* of the last frame when it was sent */
+    double tick_s;                /* of the present format */
+    struct frame_spacing spacing; /* by max_fps */
+    bool left_out;                /* the base view was */
+    bool discont;                 /* the next frame carries DISCONT */
     char pix_fmt[16];
     uint32_t width, height;
     /* source, decoder: of sessions that are over, of the present one */

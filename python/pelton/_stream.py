@@ -16,6 +16,7 @@ from ._frame import Frame, Lease, Pool, release_of
 
 POLICIES = {"lossless": 0, "latest": 1, "fifo": 2}
 ON_ERROR = {"show": 0, "drop": 1, "fail": 2, "show_all": 3}
+SKIP = {None: 0, "nonref": 1, "nonkey": 2}
 FIFO_MOST = 60
 OPEN_S = 120.0  # a software device compiles its shaders first
 END_S = 2.0     # the end of a stream may come while the program holds all slots
@@ -370,9 +371,9 @@ class Stream:
 
 def open(source: Source, device: Optional[str] = None, *, policy: Optional[str] = None,
          pix_fmt: str = "", start: float = 0.0, duration: Optional[float] = None, frames: int = 0,
-         loop: bool = False, realtime: bool = False, fps: float = 0.0, on_error: str = "show",
-         side_data: int = 0, slots: int = 0, socket: Optional[str] = None, timeout: float = OPEN_S,
-         reconnect: bool = False,
+         loop: bool = False, realtime: bool = False, fps: float = 0.0, skip: Optional[str] = None,
+         on_error: str = "show", side_data: int = 0, slots: int = 0,
+         socket: Optional[str] = None, timeout: float = OPEN_S, reconnect: bool = False,
          on_event: Optional[Callable[[Event], None]] = None) -> Stream:
     """Opens a file, a camera, an address, or a source that the daemon's configuration names.
 
@@ -384,7 +385,10 @@ def open(source: Source, device: Optional[str] = None, *, policy: Optional[str] 
     frames      number of frames to decode; 0: all
     loop        reads a file again from its start
     realtime    reads a file at its own pace
-    fps         frames per second of the source's time that are wanted; 0: all
+    fps         frames per second of the source's time that are wanted; 0: all. Of files only the
+                pictures that those frames need are decoded
+    skip        "nonref": pictures that no other refers to are not decoded; "nonkey": all but key
+                pictures. The other frames keep their numbers and times
     on_error    damaged frames: "show" (concealed, frame.damaged), "drop", "fail", "show_all"
     side_data   1: SEI messages with members of their own and user data; 2: every message
     slots       frames of the shared memory; 0: the daemon's choice
@@ -399,6 +403,8 @@ def open(source: Source, device: Optional[str] = None, *, policy: Optional[str] 
                               "numpy.array(frame)).cuda()")
     if on_error not in ON_ERROR:
         raise errors.UsageError(f"on_error {on_error!r} is none", ", ".join(ON_ERROR))
+    if skip not in SKIP:
+        raise errors.UsageError(f"skip {skip!r} is none", "nonref, nonkey")
     place = place_of(source)
     number, depth = policy_of(policy, place)
     for name, value in (("start", start), ("duration", duration or 0), ("frames", frames),
@@ -409,5 +415,5 @@ def open(source: Source, device: Optional[str] = None, *, policy: Optional[str] 
                           depth=depth or slots, loop=loop, realtime=realtime,
                           start_us=microseconds(start), duration_us=microseconds(duration),
                           max_frames=frames, on_error=ON_ERROR[on_error], max_fps=fps,
-                          side_data=side_data)
+                          side_data=side_data, skip=SKIP[skip])
     return Stream(place, options, socket, timeout, reconnect, on_event)

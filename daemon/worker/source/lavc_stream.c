@@ -408,19 +408,12 @@ static struct delivery *delivery_take(struct lavc_stream *l)
     return d;
 }
 
-static void delivery_free(struct delivery *d)
-{
-    h264_picture_unref(d->output.pic);
-    free(d->frame.side);
-    free(d);
-}
-
 void lavc_deliver(struct lavc_stream *l)
 {
     while (l->outputs && delivery_ready(l, delivery_of(l->outputs))) {
         struct delivery *d = delivery_take(l);
         deliver_one(l, d);
-        delivery_free(d);
+        delivery_discard(d);
     }
 }
 
@@ -469,7 +462,7 @@ void lavc_stream_free(struct lavc_stream *l)
     if (!l)
         return;
     while (l->outputs)
-        delivery_free(delivery_take(l));
+        delivery_discard(delivery_take(l));
     lavc_decoder_close(&l->decoder);
     for (unsigned i = 0; i < LAVC_ORPHANS; i++)
         av_frame_free(&l->orphans[i]);

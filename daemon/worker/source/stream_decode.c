@@ -4,9 +4,9 @@
  * into the output queue.
  *
  * The happy path is open, then read - feed - drain until the end of the source, flush, end. It
- * waits in one place, wait_for_room, until the window has room: that is how back-pressure reaches
- * the source. The failure modes are those of file_source.h, an unsupported syntax element (pictures
- * before it are still decoded and delivered), and stop at any moment.
+ * waits in one place, stream_wait_for_room, until the window has room: that is how back-pressure
+ * reaches the source. The failure modes are those of file_source.h, an unsupported syntax element
+ * (pictures before it are still decoded and delivered), and stop at any moment.
  */
 #include "camera/camera_params.h"
 #include "codec/parameter_sets.h"
@@ -25,14 +25,6 @@
 /* access units after which information is given even though no slice was seen */
 #define INFO_UNITS 300
 
-void stream_report_failure(struct stream *st, int code, const char *cause, const char *hint)
-{
-    engine_lock(st->engine);
-    session_fail(st->session, code, cause, hint);
-    engine_unlock(st->engine);
-    st->failed = true;
-}
-
 static void stream_warn(struct stream *st, enum pelton_warnings warning)
 {
     engine_lock(st->engine);
@@ -49,28 +41,6 @@ static void warn_of_vui(struct stream *st)
 }
 
 /* ---- input ---- */
-
-static void account_cpu(struct stream *st)
-{
-    double cpu = thread_cpu_seconds();
-    st->session->stats.cpu_demux += cpu - st->cpu;
-    st->cpu = cpu;
-}
-
-static void wait_for_room(struct stream *st)
-{
-    struct session *s = st->session;
-    engine_lock(st->engine);
-    account_cpu(st);
-    while (!s->lavc && !window_has_room(&s->window) && !stream_stopped(st)) {
-        s->window.source_waits = true;
-        if (st->engine->params.shuffle_seed)
-            wake_coders(&st->engine->schedule, UINT32_MAX);
-        engine_wait(st->engine, &s->room, 0);
-    }
-    s->window.source_waits = false;
-    engine_unlock(st->engine);
-}
 
 /* With params.realtime packets are taken at the rate of their decoding times. */
 static void pace(struct stream *st, const AVPacket *packet)
@@ -145,7 +115,10 @@ static void feed(struct stream *st)
     stream_drain(st);
     if (err < 0)
         feed_failed(st, err);
-    stream_lavc_feed(st);
+    if (st->selection.active)
+        selection_packet(st);
+    else
+        stream_lavc_feed(st, st->packet, st->tag);
     struct h264_stats stats;
     h264_stream_stats(st->codec, &stats);
     if (!st->failed && (stats.slices || st->tag > INFO_UNITS) &&
@@ -157,6 +130,7 @@ static void flush(struct stream *st)
 {
     h264_stream_flush(st->codec);
     stream_drain(st);
+    selection_advance(st, true);
     if (st->lavc && st->session->lavc)
         lavc_flush(st->lavc);
     struct h264_picture *alone;
@@ -265,7 +239,7 @@ static void run(struct stream *st)
 {
     struct pelton_failure failure = {0};
     while (wants_more(st)) {
-        wait_for_room(st);
+        stream_wait_for_room(st);
         int got = stream_stopped(st) ? 0 : source_read(&st->source, st->packet, &failure);
         if (got > 0) {
             START_TRACE_FIRST("first access unit is read");
@@ -352,6 +326,7 @@ static int stream_open(struct stream *st)
     s->window.live = s->params.realtime || st->source.size < 0;
     engine_unlock(st->engine);
     set_range(st);
+    selection_open(st);
     stream_lavc_open(st);
     return st->failed ? -1 : open_codec(st);
 }
@@ -389,12 +364,13 @@ static void stream_close(struct stream *st)
     struct session *s = st->session;
     if (st->held)
         h264_picture_unref(st->held);
+    selection_close(st);
     stream_lavc_close(st);
     av_packet_free(&st->packet);
     if (st->source_opened)
         source_close(&st->source);
     engine_lock(st->engine);
-    account_cpu(st);
+    stream_account_cpu(st);
     if (s->probe_only)
         s->window.abort = true;
     stream_set_last(s);

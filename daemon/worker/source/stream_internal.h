@@ -9,6 +9,7 @@
 
 #include "codec/h264_error.h"
 #include "daemon/worker/engine/session_internal.h"
+#include "daemon/worker/source/selection.h"
 #include "daemon/worker/source/stretch.h"
 #include "daemon/worker/source/second_view.h"
 #include "daemon/worker/source/side_data.h"
@@ -17,6 +18,8 @@
 #include "daemon/worker/source/timestamps.h"
 
 #include <libavcodec/avcodec.h>
+
+struct delivery;
 
 struct stream {
     struct session *session;
@@ -33,6 +36,7 @@ struct stream {
     int64_t tag;               /* of the last access unit */
     struct second_view second;
     struct stretch stretch;
+    struct selection selection;
     uint64_t sequence;            /* of the next frame */
     uint64_t frames;              /* of the base view, given out or given before */
     int64_t loop_offset;          /* added to time stamps */
@@ -63,10 +67,14 @@ static inline bool stream_stopped(struct stream *st)
     return atomic_load(&st->session->stop);
 }
 
-/* ---- stream_decode.c ---- */
+/* ---- stream_session.c ---- */
 
 /* The session fails; what came before is still given out. */
 void stream_report_failure(struct stream *st, int code, const char *cause, const char *hint);
+/* The thread's time so far. With the lock. */
+void stream_account_cpu(struct stream *st);
+/* Waits until the window of the device has room. */
+void stream_wait_for_room(struct stream *st);
 
 /* ---- stream_info.c ---- */
 
@@ -83,8 +91,8 @@ void stream_stop_unsupported(struct stream *st);
 
 /* libavcodec is to decode the stream, where it does so here. */
 void stream_lavc_open(struct stream *st);
-/* The access unit in st->packet. */
-void stream_lavc_feed(struct stream *st);
+/* The access unit `tag`. */
+void stream_lavc_feed(struct stream *st, const AVPacket *packet, int64_t tag);
 /* From this picture on libavcodec cannot go on: the device takes over. False: there is none. */
 bool stream_lavc_leave(struct stream *st, struct h264_picture *pic, const char *why);
 /* The source is at its end. */
@@ -95,6 +103,10 @@ void stream_lavc_close(struct stream *st);
 /* Pictures that are complete go into the look-ahead window, frames whose turn has come into the
  * output queue. */
 void stream_drain(struct stream *st);
+/* A picture is to be decoded. Takes its reference. */
+void stream_admit(struct stream *st, struct h264_picture *pic);
+/* A frame whose picture is to be decoded goes to the reader when that is done. */
+void stream_give_output(struct stream *st, struct delivery *out);
 /* A frame of the second view; last: its base frame does not come any more. Takes the reference of
  * pic. */
 void stream_output_second(struct stream *st, struct h264_picture *pic, bool last);

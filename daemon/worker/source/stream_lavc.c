@@ -77,11 +77,14 @@ void stream_lavc_open(struct stream *st)
         device_takes_over(st, why);
 }
 
-void stream_lavc_feed(struct stream *st)
+void stream_lavc_feed(struct stream *st, const AVPacket *packet, int64_t tag)
 {
     if (!st->session->lavc || !st->lavc)
         return;
-    lavc_send(st->lavc, st->packet, st->tag);
+    engine_lock(st->engine);
+    st->session->stats.pictures++;
+    engine_unlock(st->engine);
+    lavc_send(st->lavc, packet, tag);
     lavc_deliver(st->lavc);
 }
 

@@ -90,12 +90,20 @@ static void emit_output(struct stream *st, struct h264_picture *pic, const struc
                                            : structure == REC_TOP ? PELTON_TOP_FIELD
                                                                   : PELTON_BOTTOM_FIELD,
                             .side = second ? NULL : side_data_of(pic, s->params.side_data)};
-    if (lavc_has(pic)) {
+    if (st->selection.active)
+        selection_output(st, out);
+    else
+        stream_give_output(st, out);
+}
+
+void stream_give_output(struct stream *st, struct delivery *out)
+{
+    if (lavc_has(out->output.pic)) {
         lavc_output(st->lavc, out);
         return;
     }
     engine_lock(st->engine);
-    window_output(&s->window, &out->output);
+    window_output(&st->session->window, &out->output);
     engine_unlock(st->engine);
 }
 
@@ -108,9 +116,22 @@ static void leave_out(struct stream *st, struct h264_picture *pic)
     h264_picture_unref(pic);
 }
 
-/* Of both fields. This thread alone writes them. */
-static void frame_poc(const struct h264_picture *pic, int32_t poc[2])
+/* Of a frame that its window does not know. */
+static void waiting_poc(struct h264_picture *pic, int32_t poc[2])
 {
+    for (unsigned i = 0; i < 2; i++) {
+        const struct h264_picture *of = h264_picture_of_parity(pic, i ? REC_BOTTOM : REC_TOP);
+        poc[i] = of ? of->poc[i] : pic->poc[!i];
+    }
+}
+
+/* Of both fields. This thread alone writes them. */
+static void frame_poc(struct h264_picture *pic, int32_t poc[2])
+{
+    if (selection_waits(pic)) {
+        waiting_poc(pic, poc);
+        return;
+    }
     const struct picture *owner = lavc_has(pic) ? NULL : pic->holder.user;
     memcpy(poc, owner ? owner->frame.poc : lavc_poc(pic), 2 * sizeof(*poc));
 }
@@ -179,10 +200,14 @@ static void output_picture(struct stream *st, struct h264_picture *pic)
     if (t.pts != TIMESTAMPS_NONE && t.pts + t.duration > st->loop_end)
         st->loop_end = t.pts + t.duration;
     bool keep = !pic->damage.unrecovered && wanted(st, &t);
-    if (keep)
-        emit(st, pic, &t);
-    else
+    if (!keep) {
+        selection_unwanted(pic);
         h264_picture_unref(pic);
+    } else if (selection_wants(st, pic, &t)) {
+        emit(st, pic, &t);
+    } else {
+        leave_out(st, pic);
+    }
     second_view_note(&st->second, &t, keep);
     while ((pic = second_view_take(&st->second, tag, false)))
         stream_output_second(st, pic, false);
@@ -228,10 +253,12 @@ static void drain_outputs(struct stream *st)
     }
 }
 
-/* Takes the reference of pic. */
-static void admit(struct stream *st, struct h264_picture *pic)
+void stream_admit(struct stream *st, struct h264_picture *pic)
 {
     struct session *s = st->session;
+    engine_lock(st->engine);
+    s->stats.pictures += !pic->non_existing && !s->lavc;
+    engine_unlock(st->engine);
     const char *why = s->lavc && st->lavc ? lavc_refuses(st->lavc, pic) : NULL;
     if (why)
         drain_outputs(st);
@@ -264,8 +291,12 @@ void stream_drain(struct stream *st)
         }
         if (stretch_leaves_out(&st->stretch, pic))
             h264_picture_unref(pic);
+        else if (st->selection.active)
+            selection_add(st, pic);
         else
-            admit(st, pic);
+            stream_admit(st, pic);
     }
     drain_outputs(st);
+    if (st->selection.active)
+        selection_advance(st, false);
 }

@@ -23,8 +23,13 @@ bool stretch_leaves_out(struct stretch *st, struct h264_picture *pic)
     }
     if (st->number % st->count == st->index)
         return false;
-    pic->holder.user = &left_out;
+    stretch_mark(pic);
     return true;
+}
+
+void stretch_mark(struct h264_picture *pic)
+{
+    pic->holder.user = &left_out;
 }
 
 bool stretch_left_out(const struct h264_picture *pic)

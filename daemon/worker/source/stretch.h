@@ -24,6 +24,7 @@ struct stretch {
  * not enter the window. */
 bool stretch_leaves_out(struct stretch *st, struct h264_picture *pic);
 bool stretch_left_out(const struct h264_picture *pic); /* whether it was marked */
+void stretch_mark(struct h264_picture *pic);
 /* The source begins again (loops). */
 void stretch_restart(struct stretch *st);
 

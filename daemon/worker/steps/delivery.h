@@ -10,6 +10,8 @@
 #include "daemon/worker/feed/frame_pool.h"
 #include "daemon/worker/schedule/window.h"
 
+#include <stdlib.h>
+
 struct delivery {
     struct output output;    /* first: the schedule's part */
     struct feed_frame frame; /* owns its side data */
@@ -19,6 +21,14 @@ struct delivery {
 static inline struct delivery *delivery_of(struct output *out)
 {
     return (struct delivery *)out;
+}
+
+/* Of one that no window knows. */
+static inline void delivery_discard(struct delivery *d)
+{
+    h264_picture_unref(d->output.pic);
+    free(d->frame.side);
+    free(d);
 }
 
 #endif
