@@ -43,37 +43,39 @@ static int shuffle_slices(struct picture *p, uint64_t seed)
     return 0;
 }
 
-int picture_begin_following(struct picture *p)
+int picture_begin_following(struct picture *p, bool *per_slice)
 {
     struct rec_view view;
     int err = h264_picture_follow_begin(p->pic);
     if (err < 0)
         return err;
-    if (err) {
+    *per_slice = err > 0;
+    if (err > 0) {
         h264_picture_records(p->pic, &view);
-        if (records_validate_begin(&view, NULL) == 0)
-            p->can |= CAN_PER_SLICE;
+        *per_slice = records_validate_begin(&view, NULL) == 0;
     }
     return 0;
 }
 
-int picture_make_arrays(struct picture *p)
+int picture_make_arrays(struct picture *p, bool *per_slice)
 {
     int err = h264_picture_alloc(p->pic);
-    return err ? err : picture_begin_following(p);
+    return err ? err : picture_begin_following(p, per_slice);
 }
 
 /* A LIVE picture is decoded as it comes. Its arrays exist at once, so that coders for all of its
  * slices wake together. */
 static int begin_live(struct session *s, struct picture *p)
 {
+    bool per_slice;
     engine_lock(s->engine);
     p->pace = window_pace(&s->window, p->entropy.slices_left);
     engine_unlock(s->engine);
     if (p->pace != PACE_LIVE)
         return 0;
-    if (picture_make_arrays(p))
+    if (picture_make_arrays(p, &per_slice))
         return PELTON_ERR_NOMEM;
+    p->can |= per_slice ? CAN_PER_SLICE : 0;
     p->records = p->coeffs = LIVES_HOST;
     return 0;
 }

@@ -12,8 +12,9 @@
 int picture_admit(struct session *s, struct h264_picture *pic);
 
 /* For the one thread that has the picture in work, without the lock. enum h264_error. */
-int picture_make_arrays(struct picture *p); /* in host memory */
-/* Sets CAN_PER_SLICE if motion of its slices may be derived one by one. */
-int picture_begin_following(struct picture *p);
+int picture_make_arrays(struct picture *p, bool *per_slice); /* in host memory */
+/* *per_slice: motion of its slices may be derived one by one. The caller sets CAN_PER_SLICE, with
+ * the lock where others know the picture already. */
+int picture_begin_following(struct picture *p, bool *per_slice);
 
 #endif

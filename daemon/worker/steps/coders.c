@@ -105,8 +105,8 @@ static bool import_rows(struct picture *p)
 /* *error: of its motion, as finish_motion. False: a coder has to decode it. */
 static bool import_picture(struct picture *p, int *error)
 {
-    bool good = picture_begin_following(p) == 0;
-    if (good && p->can & CAN_PER_SLICE)
+    bool per_slice, good = picture_begin_following(p, &per_slice) == 0;
+    if (good && per_slice)
         good = import_rows(p);
     else if (good)
         good = h264_picture_import_entropy(p->pic, p->motion.coeff_blocks);
@@ -214,10 +214,11 @@ static void run_arrays(struct coder *c, struct picture *p)
     struct engine *e = c->engine;
     struct session *s = session_of(p->window);
     struct coder_work work;
-    bool gpu = p->motion.by == BY_GPU;
+    bool gpu = p->motion.by == BY_GPU, per_slice = false;
     engine_unlock(e);
-    int err = gpu ? h264_picture_alloc(p->pic) : picture_make_arrays(p);
+    int err = gpu ? h264_picture_alloc(p->pic) : picture_make_arrays(p, &per_slice);
     engine_lock(e);
+    p->can |= per_slice ? CAN_PER_SLICE : 0;
     if (err)
         session_abort(s, PELTON_ERR_NOMEM, "out of memory", "decode fewer streams at once");
     coder_arrays_done(&e->schedule, p, err != 0, &work);
