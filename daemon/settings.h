@@ -57,7 +57,8 @@ struct settings_engine {
 /* Keys that begin with "debug.": only tests and measurements use them. */
 struct settings_debug {
     const char *tune_force, *split;
-    uint64_t batch, wavefront, arena, queues, shuffle_seed, idle_ms;
+    uint64_t batch, wavefront, arena, queues, shuffle_seed, delay_seed, idle_ms;
+    bool bare;
 };
 
 struct settings_limits {

@@ -234,7 +234,8 @@ class Daemon:
         return "".join(self.lines()[-10:])
 
     def validation_messages(self):
-        return [l for l in self.lines() if "VUID" in l or "SYNC-HAZARD" in l or "UNASSIGNED" in l]
+        return [l for l in self.lines() if "VUID" in l or "SYNC-HAZARD" in l or "UNASSIGNED" in l
+                or " canary " in l]
 
 
 def warm_up(args, daemon, path):

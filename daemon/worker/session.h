@@ -49,8 +49,9 @@ struct engine_params {
     /* not 0: entropy-decode the slices of the look-ahead window in a random order (tests the cut)
      */
     uint64_t shuffle_seed;
-    bool live_clocks; /* the GPU's clocks stay up between the pictures of live streams */
-    bool tune;        /* kernels as measured; else by the kind of device */
+    uint64_t delay_seed; /* not 0: threads sleep at random before they take the lock (tests) */
+    bool live_clocks;    /* the GPU's clocks stay up between the pictures of live streams */
+    bool tune;           /* kernels as measured; else by the kind of device */
     /* "family=variant" of gpu/tune/tune.h; NULL or empty: none. Kept until engine_create returns */
     const char *tune_force;
     /* "name=number,..." of schedule/tuning.h; NULL or empty: none. Kept until engine_create returns

@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define DEVICE_CANARIES 0x5ca1ab1eu
+
 enum { DEVICE_STEP = 3 /* of gpu_log_fn */ };
 
 static void device_log(void *ctx, int level, const char *line)
@@ -107,6 +109,8 @@ static int device_open(struct worker_proto *w, const char *device)
                                       .background = background_queues(o),
                                       .debug = o->engine.gpu_debug,
                                       .keep_pipelines = true,
+                                      .no_robustness = o->debug.bare,
+                                      .canaries = o->debug.bare ? DEVICE_CANARIES : 0,
                                       .log = device_log,
                                       .log_ctx = w};
     int err = gpu_open(&params, &w->gpu);
@@ -165,6 +169,7 @@ static int engine_open(struct worker_proto *w)
         .tune_force = o->debug.tune_force,
         .split = o->debug.split,
         .shuffle_seed = o->debug.shuffle_seed,
+        .delay_seed = o->debug.delay_seed,
         .timestamps = o->engine.timestamps,
         .log = device_log,
         .log_ctx = w,

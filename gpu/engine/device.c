@@ -3,6 +3,7 @@
  * Opening and closing of the device. A lost device stays lost: every later call returns
  * GPU_ERR_LOST, and closing does not wait.
  */
+#include "gpu/engine/barrier_drop.h"
 #include "gpu/engine/buffers.h"
 #include "gpu/engine/canaries.h"
 #include "gpu/engine/debug_values.h"
@@ -128,6 +129,7 @@ int gpu_open(const struct gpu_params *params, struct gpu **out)
         goto error;
     g->arenas.lock_made = true;
     const char *env = getenv("PELTON_VALIDATION");
+    TRY(gpu_barrier_drop_open(g, getenv("PELTON_DROP_BARRIER")));
     TRY(gpu_instance_open(g, params->validation || (env && !strcmp(env, "1"))));
     TRY(choose_device(g, params->device));
     gpu_probe(g->physical, &probe);
@@ -181,6 +183,7 @@ void gpu_close(struct gpu *g)
         gpu_queues_free(g);
         g->vk.vkDestroyDevice(g->device, NULL);
     }
+    gpu_barrier_drop_close(g);
     gpu_instance_close(g);
     if (g->kept.lock_made) {
         pthread_cond_destroy(&g->kept.made);

@@ -104,8 +104,9 @@ struct gpu {
     struct gpu_host *hosts;
     struct gpu_arena_list arenas;
     struct gpu_kept kept;
-    struct gpu_books books;        /* who holds memory */
-    struct gpu_canaries *canaries; /* NULL: none */
+    struct gpu_books books;                /* who holds memory */
+    struct gpu_canaries *canaries;         /* NULL: none */
+    struct gpu_barrier_drop *barrier_drop; /* the same */
 
     VkDescriptorSetLayout host_set;                /* one storage buffer */
     struct gpu_debug *debug;                       /* NULL: no --gpu-debug */

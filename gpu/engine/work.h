@@ -60,14 +60,17 @@ void gpu_work_depend(struct gpu_submission *s, struct gpu_point point);
 /* The same of an earlier part of this submission; nothing if that part is not recorded. */
 void gpu_work_depend_part(struct gpu_submission *s, uint32_t part);
 /* The next command of the part accesses these resources from the stage. Records the barrier that
- * follows from that. Masks are the user's own numbering of resources. */
-void gpu_work_sync(struct gpu_submission *s, enum barrier_stage stage, uint32_t reads,
-                   uint32_t writes);
+ * follows from that. Masks are the user's own numbering of resources. place: the caller, for
+ * barrier_drop.h. */
+void gpu_work_sync_at(struct gpu_submission *s, enum barrier_stage stage, uint32_t reads,
+                      uint32_t writes, const char *place);
+#define gpu_work_sync(s, stage, reads, writes) gpu_work_sync_at(s, stage, reads, writes, __func__)
 /* Nothing has to be waited for of these resources: the host or a point has done so, or they are
  * other memory now. */
 void gpu_work_forget(struct gpu_submission *s, uint32_t resources);
 /* The host reads these resources when the submission is done. */
-void gpu_work_sync_host(struct gpu_submission *s, uint32_t reads);
+void gpu_work_sync_host_at(struct gpu_submission *s, uint32_t reads, const char *place);
+#define gpu_work_sync_host(s, reads) gpu_work_sync_host_at(s, reads, __func__)
 /* Write a timestamp when all commands before it have finished. Nothing where the queue has none,
  * gpu_params.timestamps is not set, or params.stamps are used up. */
 void gpu_work_stamp(struct gpu_submission *s, uint32_t name);

@@ -5,6 +5,7 @@
  * Failures: an error while recording leaves the entry idle. An error while submitting waits for the
  * parts that are already submitted.
  */
+#include "gpu/engine/barrier_drop.h"
 #include "gpu/engine/barrier_record.h"
 #include "gpu/engine/debug_values.h"
 #include "gpu/engine/steps.h"
@@ -30,8 +31,6 @@ static void barrier_record(struct gpu *g, VkCommandBuffer commands, const struct
 {
     VkPipelineStageFlags from = 0, to = 0;
     VkMemoryBarrier memory = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER};
-    if (!need->from)
-        return;
     for (int i = 0; i < BARRIER_STAGES; i++) {
         if (need->from & (1u << i))
             from |= vk_stages[i].stage;
@@ -46,20 +45,26 @@ static void barrier_record(struct gpu *g, VkCommandBuffer commands, const struct
                                NULL, 0, NULL);
 }
 
-void gpu_sync(struct gpu *g, VkCommandBuffer commands, struct barrier_state *state,
-              enum barrier_stage stage, uint32_t reads, uint32_t writes)
+static void access_record(struct gpu *g, VkCommandBuffer commands, struct barrier_state *state,
+                          const struct barrier_access *access, const char *place)
 {
-    const struct barrier_access access = {BARRIER_COMMAND, stage, reads, writes, 0};
-    struct barrier_need need = barrier_note(state, &access);
-    barrier_record(g, commands, &need);
+    const struct barrier_need need = barrier_note(state, access);
+    if (need.from && !(g->barrier_drop && gpu_barrier_dropped(g, place, access, &need)))
+        barrier_record(g, commands, &need);
 }
 
-void gpu_sync_host(struct gpu *g, VkCommandBuffer commands, struct barrier_state *state,
-                   uint32_t reads)
+void gpu_sync_at(struct gpu *g, VkCommandBuffer commands, struct barrier_state *state,
+                 enum barrier_stage stage, uint32_t reads, uint32_t writes, const char *place)
 {
-    struct barrier_need need =
-        barrier_note(state, &(struct barrier_access){.kind = BARRIER_FOR_HOST, .reads = reads});
-    barrier_record(g, commands, &need);
+    access_record(g, commands, state,
+                  &(struct barrier_access){BARRIER_COMMAND, stage, reads, writes, 0}, place);
+}
+
+void gpu_sync_host_at(struct gpu *g, VkCommandBuffer commands, struct barrier_state *state,
+                      uint32_t reads, const char *place)
+{
+    access_record(g, commands, state,
+                  &(struct barrier_access){.kind = BARRIER_FOR_HOST, .reads = reads}, place);
 }
 
 /* ---- recording ---- */
@@ -120,15 +125,15 @@ void gpu_work_depend_part(struct gpu_submission *s, uint32_t part)
     entry_of(s)->parts[entry_of(s)->part].after_parts |= 1u << part;
 }
 
-void gpu_work_sync(struct gpu_submission *s, enum barrier_stage stage, uint32_t reads,
-                   uint32_t writes)
+void gpu_work_sync_at(struct gpu_submission *s, enum barrier_stage stage, uint32_t reads,
+                      uint32_t writes, const char *place)
 {
-    gpu_sync(s->work->g, s->commands, s->barriers, stage, reads, writes);
+    gpu_sync_at(s->work->g, s->commands, s->barriers, stage, reads, writes, place);
 }
 
-void gpu_work_sync_host(struct gpu_submission *s, uint32_t reads)
+void gpu_work_sync_host_at(struct gpu_submission *s, uint32_t reads, const char *place)
 {
-    gpu_sync_host(s->work->g, s->commands, s->barriers, reads);
+    gpu_sync_host_at(s->work->g, s->commands, s->barriers, reads, place);
 }
 
 void gpu_work_forget(struct gpu_submission *s, uint32_t resources)
@@ -276,14 +281,15 @@ static int play_step(struct gpu_submission *s, const struct gpu_step *t)
 int gpu_work_play(struct gpu_submission *s, const struct gpu_steps *steps)
 {
     int err = steps->failed ? GPU_ERR_NOMEM : GPU_OK;
+    const char *place = "steps";
     for (uint32_t i = 0; i < steps->count && err == GPU_OK; i++) {
         const struct gpu_step *t = &steps->all[i];
-        if (t->kind == GPU_STEP_ACCESS) {
-            struct barrier_need need = barrier_note(s->barriers, &t->access);
-            barrier_record(s->work->g, s->commands, &need);
-        } else {
+        if (t->kind == GPU_STEP_LABEL)
+            place = t->label;
+        if (t->kind == GPU_STEP_ACCESS)
+            access_record(s->work->g, s->commands, s->barriers, &t->access, place);
+        else
             err = play_step(s, t);
-        }
     }
     return err == GPU_OK ? gpu_work_submit(s) : err;
 }

@@ -132,13 +132,40 @@ static void record_dispatches(struct recon *r, const struct recon_pass *pass,
     }
 }
 
+static bool pass_wanted(const struct recon_pass *pass, const struct recon_shape *shape)
+{
+    return !pass->wanted || pass->wanted(shape);
+}
+
+/* Is it the first pass of its run that the batch has? */
+static bool run_begins(const struct recon_pass *pass, const struct recon_shape *shape)
+{
+    for (const struct recon_pass *p = pass; pass->run && p-- > recon_passes && p->run == pass->run;)
+        if (pass_wanted(p, shape))
+            return false;
+    return true;
+}
+
+/* One barrier in front of all passes of the run that begins here. */
+static void record_run_access(struct recon *r, const struct recon_pass *pass,
+                              const struct recon_shape *shape)
+{
+    const struct recon_pass *p = pass, *end = recon_passes + recon_pass_count;
+    struct barrier_access access = {
+        .kind = BARRIER_COMMAND, .stage = BARRIER_COMPUTE, .indirect = RECON_B(BIND_COUNTERS)};
+    do {
+        access.reads |= pass_wanted(p, shape) ? pass_reads(p, shape) : 0;
+        access.writes |= pass_wanted(p, shape) ? pass_writes(p, shape) : 0;
+    } while (pass->run && ++p < end && p->run == pass->run);
+    gpu_steps_next(&r->steps, GPU_STEP_ACCESS)->access = access;
+}
+
 static void record_indirect(struct recon *r, const struct recon_pass *pass,
                             const struct recon_shape *shape)
 {
     struct recon_push push = push_of(r, pass, shape);
-    gpu_steps_next(&r->steps, GPU_STEP_ACCESS)->access =
-        (struct barrier_access){BARRIER_COMMAND, BARRIER_COMPUTE, pass_reads(pass, shape),
-                                pass_writes(pass, shape), RECON_B(BIND_COUNTERS)};
+    if (run_begins(pass, shape))
+        record_run_access(r, pass, shape);
     struct gpu_step_group *group = recon_dispatch(r, VK_NULL_HANDLE, &push, 0, 0, 0);
     group->indirect = r->scratch.buffer;
     group->offset = r->regions[BIND_COUNTERS].offset + pass->indirect_offset;
@@ -147,7 +174,7 @@ static void record_indirect(struct recon *r, const struct recon_pass *pass,
 static void record_pass(struct recon *r, const struct recon_chunk *chunk, uint32_t index)
 {
     const struct recon_pass *pass = &recon_passes[index];
-    if (pass->wanted && !pass->wanted(&chunk->shape))
+    if (!pass_wanted(pass, &chunk->shape))
         return;
     uint32_t steps = pass->steps ? pass->steps(&chunk->shape) : 1;
     if (!steps)

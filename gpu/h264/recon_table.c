@@ -266,7 +266,7 @@ static bool no_deblock(const struct recon_shape *shape)
     {                                                                                              \
         .name = label, .stage = RECON_RESIDUAL, SHADERS(residual), CONSTANTS(work, first, last),   \
         WORK(work), .reads = LISTED | RECON_B(BIND_COEFFS) | RECON_B(BIND_SCALING),                \
-        .writes = RECON_B(BIND_RESIDUAL), .wanted = any_residual                                   \
+        .writes = RECON_B(BIND_RESIDUAL), .wanted = any_residual, .run = RECON_RUN_RESIDUAL        \
     }
 
 #define PREDICTED (LISTED | RECON_B(BIND_MOTION) | RECON_B(BIND_WEIGHTS) | RECON_B(BIND_RESIDUAL))
@@ -275,7 +275,8 @@ static bool no_deblock(const struct recon_shape *shape)
     {                                                                                              \
         .name = label, .stage = RECON_INTER, SHADERS(inter_luma), CONSTANTS(both, position_class), \
         WORK(work), .reads = PREDICTED | RECON_B(BIND_FRAME_Y), .writes = RECON_B(BIND_WORK_Y),    \
-        .wanted = any_inter, .reads_more = FRAME_IMAGES, .writes_more = WORK_IMAGES                \
+        .wanted = any_inter, .reads_more = FRAME_IMAGES, .writes_more = WORK_IMAGES,               \
+        .run = RECON_RUN_INTER                                                                     \
     }
 
 #define CHROMA_PASS(label, split, both)                                                            \
@@ -283,7 +284,8 @@ static bool no_deblock(const struct recon_shape *shape)
         .name = label, .stage = RECON_INTER, SHADERS(inter_chroma), CONSTANTS(split, both),        \
         WORK(WORK_CHROMA + 2 * (split) + (both)),                                                  \
         .reads = PREDICTED | RECON_B(BIND_FRAME_CB) | RECON_B(BIND_FRAME_CR),                      \
-        .writes = RECON_B(BIND_WORK_CB) | RECON_B(BIND_WORK_CR), .wanted = any_inter               \
+        .writes = RECON_B(BIND_WORK_CB) | RECON_B(BIND_WORK_CR), .wanted = any_inter,              \
+        .run = RECON_RUN_INTER                                                                     \
     }
 
 /* The persistent wavefront; patient: see lib/tickets.glsl; serial: one role after the other. */

@@ -57,6 +57,9 @@ struct recon_pass {
     /* One of: an indirect dispatch of the arguments (3 uint) at byte offset indirect of
      * BIND_COUNTERS... */
     bool indirect;
+    /* Passes with one number stand one after the other, and write disjoint parts of what they
+     * write: there is no barrier between them. 0: a barrier as reads and writes say. */
+    enum { RECON_NO_RUN, RECON_RUN_RESIDUAL, RECON_RUN_INTER } run;
     uint32_t indirect_offset;
     /* ...or steps dispatches, recon_push.step = 0.., with a barrier between them; groups() says how
      * many workgroups. */

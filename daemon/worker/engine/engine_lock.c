@@ -8,6 +8,8 @@
 #include "daemon/worker/engine/engine.h"
 #include "daemon/worker/engine/session_internal.h"
 
+#include <unistd.h>
+
 #define SIGNALS 64 /* coders that are signalled after the lock is dropped */
 
 struct signals {
@@ -98,8 +100,22 @@ void engine_lock_destroy(struct engine *e)
     uv_mutex_destroy(&e->lock);
 }
 
+/* One call of eight sleeps up to a millisecond. Each thread has its own random numbers. */
+static void engine_delay(const struct engine *e)
+{
+    static atomic_uint_fast64_t threads;
+    static _Thread_local uint64_t random;
+    if (!random)
+        random = (e->params.delay_seed + atomic_fetch_add(&threads, 1)) * 0x9e3779b97f4a7c15u | 1;
+    random = random * 6364136223846793005u + 1442695040888963407u;
+    if (!(random >> 61))
+        usleep((useconds_t)(random >> 33) % 1000);
+}
+
 void engine_lock(struct engine *e)
 {
+    if (e->params.delay_seed)
+        engine_delay(e);
     uv_mutex_lock(&e->lock);
 }
 

@@ -9,7 +9,7 @@
  *     --pictures N    only its first N pictures
  *     --flow          with deliveries, as fast as possible; --flight N: N batches at once
  *     --beside N      while N batches of entropy decoding are at work
- *   checkgpu --frames N [--threads T]      see frames.c
+ *   checkgpu --frames N [--threads T] [--seconds S]    see frames.c
  *   checkgpu --entropy FILE...             see entropy.c
  *   checkgpu --motion FILE...              see motion.c
  * --bare: without robust buffer access, and with canaries round all memory
@@ -48,7 +48,7 @@ static void print_log(void *ctx, int level, const char *line)
 static int usage(void)
 {
     fprintf(stderr, "usage: checkgpu [--device NAME] [--seed N] [--bare] [--wavefront 1|2] "
-                    "[--only GROUP | --frames N [--threads T]] "
+                    "[--only GROUP | --frames N [--threads T] [--seconds S]] "
                     "[--time PICTURES [--format NAME | --clip FILE "
                     "[--pictures N] [--flow [--beside BATCHES]] [--flight 2..4]]] [--entropy "
                     "FILE.. | --motion FILE.. [--pictures N] [--damage ROUNDS]]\ngroups:");
@@ -88,6 +88,7 @@ struct options {
     const char *device, *only, *clip, *format, *entropy[ENTROPY_FILES], *motion[ENTROPY_FILES];
     int timed, pictures, damage, threads;
     unsigned long frames;
+    double seconds; /* 0: no limit */
     unsigned entropy_count, motion_count;
     bool bare;
 };
@@ -138,6 +139,8 @@ static bool option_value(struct options *o, struct check_env *env, const char *n
         o->only = value;
     else if (!strcmp(name, "--frames"))
         o->frames = strtoul(value, NULL, 0);
+    else if (!strcmp(name, "--seconds"))
+        o->seconds = strtod(value, NULL);
     else if (!strcmp(name, "--threads"))
         o->threads = atoi(value);
     else
@@ -181,7 +184,7 @@ static int options_run(const struct options *o, struct check_env *env)
         return check_replay(env, o->clip, timed, pictures);
     if (timed)
         return check_timing(env, timed, o->format);
-    return o->frames ? check_frames(env, o->frames, (unsigned)o->threads)
+    return o->frames ? check_frames(env, o->frames, (unsigned)o->threads, o->seconds)
                      : run_groups(env, o->only);
 }
 
@@ -192,6 +195,7 @@ int main(int argc, char **argv)
     struct options o = {.device = getenv("PELTON_DEVICE"), .format = "420", .threads = 1};
     if (!options_read(&o, &env, argc, argv))
         return usage();
+    setvbuf(stdout, NULL, _IOLBF, 0);
     const struct gpu_params params = {.device = o.device,
                                       .timestamps = o.timed > 0,
                                       .no_robustness = o.bare,

@@ -39,7 +39,8 @@ struct check_env {
     bool switching;                         /* slices may be SP and SI */
     struct recon *recons[CHECK_KINDS];
     struct ref_frame *frames[CHECK_SLOTS], *unfiltered[CHECK_SLOTS];
-    void *got[3]; /* samples of 8 or 16 bits */
+    void *got[3];            /* samples of 8 or 16 bits */
+    struct check_host *host; /* delivered.c; NULL: slots are read one by one */
     unsigned long batches, pictures, mbs;
     unsigned failures;
 };
@@ -122,6 +123,14 @@ int check_run(struct check_env *env, struct check_picture **pictures, uint32_t n
 /* Reconstruct them both ways without any comparison. Frees them. 0, or -1 (reported). */
 int check_submit(struct check_env *env, struct check_picture **pictures, uint32_t n);
 
+/* From now on batches deliver what they write, and only filtered pictures are compared. */
+int check_host_open(struct check_env *env);
+void check_host_close(struct check_env *env);
+/* A whole slot, to a place of its own. */
+void check_delivery(const struct check_env *env, uint32_t slot, struct recon_delivery *out);
+/* A delivered slot to env->got. GPU_ERR_INVALID: bytes around it were changed (reported). */
+int check_host_load(struct check_env *env, uint32_t slot);
+
 /* Compare all slots with the reference's frames. 0, or -1 (reported). */
 int check_slots(struct check_env *env);
 
@@ -131,8 +140,9 @@ struct frames_patches {
 };
 void frames_patch(struct check_env *env, struct check_picture *p, int own, bool free,
                   struct frames_patches *patches);
-/* Random records: so many pictures by so many threads. 0, or -1. */
-int check_frames(struct check_env *env, unsigned long frames, unsigned threads);
+/* Random records: so many pictures by so many threads; none is begun after so many seconds (0: no
+ * limit). 0, or -1. */
+int check_frames(struct check_env *env, unsigned long frames, unsigned threads, double seconds);
 
 /* has_intra and so on, as a decoder would say them. */
 void check_finish_head(struct check_picture *p);

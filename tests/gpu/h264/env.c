@@ -208,31 +208,55 @@ static int compare(struct check_env *env, const struct check_picture *p,
     return 0;
 }
 
+static bool slot_named(const struct recon_delivery *deliveries, uint32_t count, uint32_t slot)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (deliveries[i].slot == slot)
+            return true;
+    return false;
+}
+
 static int submit_kind(struct check_env *env, struct check_picture **pictures, uint32_t n, int kind)
 {
     struct recon_picture jobs[CHECK_SLOTS] = {0};
+    struct recon_delivery deliveries[CHECK_SLOTS];
     struct recon *r = env->recons[kind];
     uint64_t ticket = 0;
-    for (uint32_t i = 0; i < n; i++)
-        jobs[i] =
-            (struct recon_picture){.view = &pictures[i]->view, .slot = pictures[i]->view.head.slot};
-    int err = recon_submit(r, jobs, n, NULL, 0, &ticket);
+    uint32_t m = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t slot = pictures[i]->view.head.slot;
+        jobs[i] = (struct recon_picture){.view = &pictures[i]->view, .slot = slot};
+        if (env->host && !slot_named(deliveries, m, slot))
+            check_delivery(env, slot, &deliveries[m++]);
+    }
+    int err = recon_submit(r, jobs, n, deliveries, m, &ticket);
     return err == 0 ? recon_wait(r, ticket, UINT64_MAX) : err;
+}
+
+/* A slot to env->got. */
+static int slot_load(struct check_env *env, uint32_t slot, int kind)
+{
+    return env->host
+               ? check_host_load(env, slot)
+               : recon_read_slot(env->recons[kind], slot, env->got[0], env->got[1], env->got[2]);
 }
 
 static int run_kind(struct check_env *env, struct check_picture **pictures, uint32_t n, int kind)
 {
     struct recon *r = env->recons[kind];
+    uint32_t loaded = UINT32_MAX;
     int err = submit_kind(env, pictures, n, kind);
     for (uint32_t i = 0; i < n && err == 0; i++) {
-        err = recon_read_work(r, i, env->got[0], env->got[1], env->got[2]);
-        if (err == 0 && compare(env, pictures[i], env->unfiltered[i], true, kind, i) < 0)
+        uint32_t slot = pictures[i]->view.head.slot;
+        if (!env->host)
+            err = recon_read_work(r, i, env->got[0], env->got[1], env->got[2]);
+        if (err == 0 && !env->host &&
+            compare(env, pictures[i], env->unfiltered[i], true, kind, i) < 0)
             return -1;
-        if (err == 0)
-            err = recon_read_slot(r, pictures[i]->view.head.slot, env->got[0], env->got[1],
-                                  env->got[2]);
-        if (err == 0 &&
-            compare(env, pictures[i], env->frames[pictures[i]->view.head.slot], false, kind, i) < 0)
+        if (err == 0 && (!env->host || slot != loaded))
+            err = slot_load(env, slot, kind);
+        loaded = slot;
+        if (err == 0 && compare(env, pictures[i], env->frames[slot], false, kind, i) < 0)
             return -1;
     }
     if (err)
@@ -312,19 +336,40 @@ static bool slot_equals(const struct check_env *env, const struct ref_frame *wan
     return true;
 }
 
+/* Without pictures: only deliveries. */
+static int slots_deliver(struct check_env *env, int kind)
+{
+    struct recon_delivery deliveries[CHECK_SLOTS];
+    uint32_t count = env->refs + env->width;
+    uint64_t ticket = 0;
+    for (uint32_t slot = 0; slot < count; slot++)
+        check_delivery(env, slot, &deliveries[slot]);
+    int err = recon_submit(env->recons[kind], NULL, 0, deliveries, count, &ticket);
+    return err == 0 ? recon_wait(env->recons[kind], ticket, UINT64_MAX) : err;
+}
+
+static int slots_of_kind(struct check_env *env, int kind)
+{
+    int err = env->host ? slots_deliver(env, kind) : 0;
+    for (uint32_t slot = 0; slot < env->refs + env->width; slot++) {
+        if (err == 0)
+            err = slot_load(env, slot, kind);
+        if (err == 0 && slot_equals(env, env->frames[slot]))
+            continue;
+        printf("checkgpu: MISMATCH slot %u at the end, wavefront %d: %s\n", slot, kind + 1,
+               gpu_error_text(err));
+        return -1;
+    }
+    return 0;
+}
+
 int check_slots(struct check_env *env)
 {
-    for (int kind = 0; kind < CHECK_KINDS; kind++)
-        for (uint32_t slot = 0; slot < env->refs + env->width && env->recons[kind]; slot++) {
-            int err =
-                recon_read_slot(env->recons[kind], slot, env->got[0], env->got[1], env->got[2]);
-            if (err == 0 && slot_equals(env, env->frames[slot]))
-                continue;
-            printf("checkgpu: MISMATCH slot %u at the end, wavefront %d: %s\n", slot, kind + 1,
-                   gpu_error_text(err));
-            return -1;
-        }
-    return 0;
+    int result = 0;
+    for (int kind = 0; kind < CHECK_KINDS && result == 0; kind++)
+        if (env->recons[kind])
+            result = slots_of_kind(env, kind);
+    return result;
 }
 
 int check_uncovered(struct check_env *env, const char *what, unsigned a, unsigned b, unsigned c)

@@ -16,11 +16,13 @@
 
 #define REFS         3
 #define WIDTH        6
-#define STORE_FRAMES 150 /* about so many of one store */
+#define STORE_FRAMES 400 /* about so many of one store */
 #define FREE_BATCHES 3
 
 struct frames_run {
-    atomic_ulong left, frames, free, patched, passed, refused;
+    unsigned long wanted;
+    double end; /* by check_seconds; 0: none */
+    atomic_ulong frames, free, patched, passed, refused;
     atomic_int failed;
 };
 
@@ -57,7 +59,8 @@ static int frames_batch(struct check_env *env, struct frames_run *run, uint32_t 
 
 static bool frames_wanted(struct frames_run *run)
 {
-    return atomic_load(&run->frames) < atomic_load(&run->left) && !atomic_load(&run->failed);
+    return atomic_load(&run->frames) < run->wanted && !atomic_load(&run->failed) &&
+           (!run->end || check_seconds() < run->end);
 }
 
 /* Pictures of one store, in batches; fields come in pairs of batches. */
@@ -112,19 +115,22 @@ static void *frames_main(void *ctx)
 {
     struct frames_thread *t = ctx;
     struct frames_run *run = t->run;
+    if (check_host_open(&t->env) < 0)
+        atomic_store(&run->failed, 1);
     while (frames_wanted(run)) {
         bool plain = store_choose(&t->env);
         if (frames_store(&t->env, run, plain) < 0)
             atomic_store(&run->failed, 1);
     }
+    check_host_close(&t->env);
     return NULL;
 }
 
-int check_frames(struct check_env *env, unsigned long frames, unsigned threads)
+int check_frames(struct check_env *env, unsigned long frames, unsigned threads, double seconds)
 {
     struct frames_thread *all = calloc(threads, sizeof(*all));
-    struct frames_run run = {.left = frames};
     double start = check_seconds();
+    struct frames_run run = {.wanted = frames, .end = seconds ? start + seconds : 0};
     unsigned begun = 0;
     if (!all)
         return -1;

@@ -134,6 +134,7 @@ int main(int argc, char **argv)
                  sscanf(value, "%ux%u", &width, &height) != 2)
             return usage();
     }
+    setvbuf(stdout, NULL, _IOLBF, 0);
     bool known = !only;
     for (size_t i = 0; i < check_group_count; i++)
         known |= only && !strcmp(only, check_groups[i].name);
