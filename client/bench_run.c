@@ -55,7 +55,7 @@ static int lane_open(struct run *r, struct lane *lane, const char *input, uint64
     params.bench.transport = transports[r->mode];
     params.duration_us = -1;
     params.max_frames = max_frames;
-    params.realtime = b->o->bench.live && max_frames == 0;
+    params.realtime = b->o->bench.live;
     params.loop = max_frames == 0 && (b->o->read.duration_us > 0 || b->o->bench.loops > 1);
     params.loops = b->o->read.duration_us > 0 ? 0 : b->o->bench.loops;
     /* fewer streams than devices share the devices */

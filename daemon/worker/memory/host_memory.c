@@ -252,18 +252,19 @@ static void *slab_take(struct memory *m, unsigned class, size_t rounded)
     return block;
 }
 
-static bool slab_grow(struct memory *m, unsigned class, size_t rounded)
+/* small: all that a live stream needs is made once, and twice as much would be in vain. */
+static bool slab_grow(struct memory *m, unsigned class, size_t rounded, bool small)
 {
     uv_mutex_lock(&m->lock);
-    uint32_t most = SLAB_FIRST << m->slab_steps[class];
-    m->slab_steps[class] += most < SLAB_COUNT;
+    uint32_t most = small ? SLAB_FIRST : SLAB_FIRST << m->slab_steps[class];
+    m->slab_steps[class] += !small && most < SLAB_COUNT;
     uv_mutex_unlock(&m->lock);
     return slab_add(m, class, rounded, m->slab_bytes, most);
 }
 
 /* Coders that find no block at the same time wait for one slab. A driver pins memory one piece at a
  * time, and sixteen coders with a slab each kept the first picture waiting for 0.3 s. */
-static void *slab_get(struct memory *m, unsigned class, size_t rounded)
+static void *slab_get(struct memory *m, unsigned class, size_t rounded, bool small)
 {
     void *block = slab_take(m, class, rounded);
     if (block)
@@ -271,7 +272,7 @@ static void *slab_get(struct memory *m, unsigned class, size_t rounded)
     uv_mutex_lock(&m->grows);
     do {
         block = slab_take(m, class, rounded);
-    } while (!block && slab_grow(m, class, rounded));
+    } while (!block && slab_grow(m, class, rounded, small));
     uv_mutex_unlock(&m->grows);
     return block;
 }
@@ -298,14 +299,15 @@ static void slab_put(struct memory *m, void *block, size_t rounded)
         slab_free(slab);
 }
 
-static void *memory_get(struct memory *m, size_t size, bool arena, size_t *rounded)
+static void *memory_get(const struct account *a, size_t size, bool arena, size_t *rounded)
 {
+    struct memory *m = a->memory;
     if (size > SIZE_MAX / 4)
         return NULL;
     unsigned c = size_class(size, rounded);
     void *block = NULL;
     if (arena && m->gpu && *rounded >= SLAB_BLOCK)
-        return slab_get(m, c, *rounded);
+        return slab_get(m, c, *rounded, a->small);
     uv_mutex_lock(&m->lock);
     if (m->free_list[c]) {
         block = m->free_list[c];
@@ -338,7 +340,7 @@ static void memory_put(struct memory *m, void *block, size_t size, bool arena, s
 static void *account_take(struct account *a, size_t size, bool arena)
 {
     size_t rounded;
-    void *block = memory_get(a->memory, size, arena, &rounded);
+    void *block = memory_get(a, size, arena, &rounded);
     if (block) {
         atomic_fetch_add(&a->used, rounded);
         atomic_fetch_add(&a->refs, 1);

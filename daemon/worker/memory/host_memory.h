@@ -31,6 +31,7 @@ struct memory {
 struct account {
     struct h264_allocator allocator, bytes;
     struct memory *memory;
+    bool small; /* slabs grow slowly: a live stream; set before its first block is taken */
     atomic_uint_fast64_t used;
     atomic_uint refs;
 };

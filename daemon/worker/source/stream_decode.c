@@ -324,6 +324,7 @@ static int stream_open(struct stream *st)
     s->orientation = st->info.orientation;
     s->sub.info = st->info; /* formats need the time base */
     s->window.live = s->params.realtime || st->source.size < 0;
+    s->account->small = s->window.live;
     engine_unlock(st->engine);
     set_range(st);
     selection_open(st);

@@ -152,6 +152,26 @@ static void test_slabs(void **state)
     memory_free(&m);
 }
 
+/* A live stream holds at most two blocks more than it needs. */
+static void test_small_slabs(void **state)
+{
+    struct memory m;
+    void *blocks[21];
+    begin(&m, 1u << 30, true);
+    struct account *a = account_create(&m);
+    a->small = true;
+    for (unsigned i = 0; i < 21; i++) {
+        blocks[i] = get(a, 100000);
+        assert_non_null(blocks[i]);
+        assert_true(m.cached <= 2 * 114688);
+    }
+    for (unsigned i = 0; i < 21; i++)
+        put(a, blocks[i], 100000);
+    account_unref(a);
+    memory_free(&m);
+    assert_int_equal(made, freed);
+}
+
 enum { TOGETHER = 16 };
 
 struct taker {
@@ -260,11 +280,17 @@ static void test_no_mutex(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes),    cmocka_unit_test(test_free_list),
-        cmocka_unit_test(test_limit),    cmocka_unit_test(test_slabs),
-        cmocka_unit_test(test_bytes),    cmocka_unit_test(test_provide),
-        cmocka_unit_test(test_outlives), cmocka_unit_test(test_no_device_memory),
-        cmocka_unit_test(test_no_mutex), cmocka_unit_test(test_together),
+        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_free_list),
+        cmocka_unit_test(test_limit),
+        cmocka_unit_test(test_slabs),
+        cmocka_unit_test(test_small_slabs),
+        cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_provide),
+        cmocka_unit_test(test_outlives),
+        cmocka_unit_test(test_no_device_memory),
+        cmocka_unit_test(test_no_mutex),
+        cmocka_unit_test(test_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
