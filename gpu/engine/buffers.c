@@ -89,9 +89,11 @@ bool gpu_promise(struct gpu *g, uint64_t *promise, uint64_t bytes, bool needed)
     uint64_t more = bytes > *promise ? bytes - *promise : 0;
     if (!more)
         return true;
-    more += *promise ? 0 : PROMISE_EXTRA;
-    if (!needed && atomic_load(&g->books.wanted))
+    if (!needed && *promise && atomic_load(&g->books.wanted)) {
+        atomic_fetch_add(&g->books.refused, 1);
         return false;
+    }
+    more += *promise ? 0 : PROMISE_EXTRA;
     if (!books_claim(&g->books, GPU_USE_BATCHES | (needed ? GPU_USE_NEEDED : 0), more))
         return false;
     *promise = bytes;

@@ -32,7 +32,7 @@ uint32_t gpu_memory_type(const struct gpu *g, uint32_t bits, VkMemoryPropertyFla
 int gpu_memory_allocate(struct gpu *g, const VkMemoryRequirements *needs, enum gpu_memory kind,
                         enum gpu_use use, VkDeviceMemory *out, struct gpu_holding *held);
 /* Claims bytes of the device before they are held, as GPU_USE_PROMISED: *promise is raised to
- * `bytes`. False: the budget has not so many, or a stream waits for them. */
+ * `bytes`. False: the budget has not so many, or it would be raised while a stream waits. */
 bool gpu_promise(struct gpu *g, uint64_t *promise, uint64_t bytes, bool needed);
 /* A stream waits for memory, and less than is promised would do. */
 bool gpu_promise_exceeds(const struct gpu *g, uint64_t promise, uint64_t least);

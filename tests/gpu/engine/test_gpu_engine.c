@@ -412,7 +412,7 @@ static int make_buffer(int use, uint64_t size, struct gpu_buffer *out)
 static void budget(void **state)
 {
     struct gpu_buffer a, b, c;
-    uint64_t refused = gpu_memory_refused(gpu), promise = 0;
+    uint64_t refused = gpu_memory_refused(gpu), promise = 0, first = 0;
     gpu_memory_limit(gpu, 8 * MIB);
     assert_int_equal(make_buffer(GPU_USE_SLOTS, 5 * MIB, &a), GPU_OK);
     assert_int_equal(make_buffer(GPU_USE_BATCHES, 4 * MIB, &b), GPU_ERR_NOMEM);
@@ -428,6 +428,8 @@ static void budget(void **state)
     gpu_memory_want(gpu, MIB);
     assert_true(gpu_promise_exceeds(gpu, promise, MIB));
     assert_false(gpu_promise(gpu, &promise, promise + 1, false));
+    assert_true(gpu_promise(gpu, &first, 1024, false)); /* that of the stream itself */
+    gpu_promise_lower(gpu, &first, 0);
     assert_false(gpu_memory_fits(gpu, MIB / 2));
     assert_int_equal(make_buffer(GPU_USE_ENTROPY, MIB / 2, &c), GPU_ERR_NOMEM);
     assert_int_equal(make_buffer(GPU_USE_SLOTS, MIB / 2, &c), GPU_OK);
