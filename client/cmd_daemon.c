@@ -9,6 +9,7 @@
 #include "client/commands.h"
 #include "client/input.h"
 #include "client/json.h"
+#include "client/limits_report.h"
 #include "client/memory_report.h"
 #include "client/source_state.h"
 #include "client/ui.h"
@@ -206,6 +207,7 @@ static void overview_print_json(const struct overview *o)
     json_int(&j, "clients", status->n_clients);
     json_int(&j, "streams_open", status->n_streams);
     memory_json(&j, "memory_bytes", status->worker_gpu, status->worker_host);
+    limits_json(&j, status);
     json_open(&j, "streams", '[');
     for (size_t i = 0; i < o->n; i++) {
         const struct pelton_stream_status *s = &o->streams[i];
@@ -250,6 +252,13 @@ static int ask(const struct client_options *o, struct pelton *conn, struct overv
     return 0;
 }
 
+static void stats_print(const struct overview *now)
+{
+    print_streams(NULL, now);
+    sandbox_print(&now->status);
+    limits_print(&now->status);
+}
+
 int cmd_stats(struct client_options *o, struct failure *f)
 {
     struct pelton *conn = NULL;
@@ -259,7 +268,7 @@ int cmd_stats(struct client_options *o, struct failure *f)
     if (rc == 0 && o->json)
         overview_print_json(&now);
     else if (rc == 0)
-        print_streams(NULL, &now);
+        stats_print(&now);
     free(now.streams);
     pelton_close(conn);
     return rc;

@@ -7,6 +7,7 @@
 #define PELTON_H264_STREAM_H
 
 #include "codec/h264_error.h"
+#include "codec/h264_limits.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,6 +45,7 @@ struct h264_stream_params {
     /* Where pictures are less than a macroblock larger, they are cropped to this size, as FFmpeg
      * does it. 0: the SPS alone counts. */
     uint32_t container_width, container_height;
+    struct h264_limits limits;
 };
 
 /* *out is the caller's, to free with h264_stream_free. params may go after the call. Returns
@@ -84,6 +86,7 @@ const struct h264_sps *h264_stream_sps(const struct h264_stream *s);
 /* Counters for statistics and tests. */
 struct h264_stats {
     uint64_t access_units, nal_units, pictures, slices, errors, gaps, skipped_before_idr;
+    uint64_t refused[H264_LIMITS]; /* by a limit */
 };
 void h264_stream_stats(const struct h264_stream *s, struct h264_stats *out);
 

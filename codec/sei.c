@@ -43,6 +43,7 @@ static int inbox_keep(struct h264_sei_inbox *inbox, uint32_t type, const uint8_t
 {
     if (inbox->count == H264_SEI_MAX_MESSAGES || size > H264_SEI_MAX_BYTES - inbox->bytes_size) {
         inbox->left_out++;
+        inbox->over_limit++;
         return H264_OK;
     }
     if (reserve(inbox, size))

@@ -10,6 +10,7 @@
 /* Messages since the last picture; zero-initialised. */
 struct h264_sei_inbox {
     uint32_t count, left_out;
+    uint32_t over_limit; /* of those left out, since the caller has cleared it */
     struct {
         uint32_t type, at, size;
     } messages[H264_SEI_MAX_MESSAGES];

@@ -67,6 +67,8 @@ static int store_sei(struct h264_stream *s, const uint8_t *nal, size_t size)
     int error = h264_rbsp_unescape(&s->rbsp, nal, size, &n);
     if (error || h264_sei_collect(&s->sei, s->rbsp.bytes, n) == H264_ERR_NOMEM)
         return H264_ERR_NOMEM;
+    s->stats.refused[H264_LIMIT_SEI] += s->sei.over_limit;
+    s->sei.over_limit = 0;
     if (h264_sei_peek(&s->sei, H264_SEI_RECOVERY_POINT, &m) &&
         h264_sei_recovery_point(&m, &s->recovery))
         s->recovery.present = false;
@@ -131,6 +133,35 @@ static void count_error(struct h264_stream *s, int error, const struct h264_diag
         *diag = *met;
 }
 
+/* Of the standard: 128 + RawMbBits for each macroblock (A.3.1), and emulation prevention. */
+static uint64_t bytes_at_most(const struct h264_stream *s, uint32_t limit)
+{
+    const struct h264_sps *sps = s->last_sps;
+    if (!sps)
+        return limit;
+    uint64_t chroma = (64u << sps->chroma_format_idc) & 0x380; /* samples of both: 128, 256, 512 */
+    uint64_t bits = 128 + 256u * sps->bit_depth[0] + chroma * sps->bit_depth[1];
+    uint64_t bytes = bits * sps->mb_width * sps->mb_height / 8 * 3 / 2;
+    bytes *= s->view ? 2 : 1; /* pictures of an access unit */
+    return bytes > limit ? bytes : limit;
+}
+
+static bool is_over(struct h264_stream *s, enum h264_limit which, uint32_t limit, size_t size)
+{
+    bool over = limit && size > limit && size > bytes_at_most(s, limit);
+    s->stats.refused[which] += over;
+    return over;
+}
+
+static int feed_limited(struct h264_stream *s, const uint8_t *nal, size_t size,
+                        struct h264_diag *diag)
+{
+    if (is_over(s, H264_LIMIT_NAL, s->params.limits.nal_bytes, size))
+        return h264_fail(diag, H264_ERR_DATA, "nal_unit", (int64_t)size,
+                         "is larger than the daemon allows");
+    return feed_nal(s, nal, size, diag);
+}
+
 static int feed_units(struct h264_stream *s, const uint8_t *data, size_t size, unsigned length_size,
                       struct h264_diag *diag)
 {
@@ -149,7 +180,7 @@ static int feed_units(struct h264_stream *s, const uint8_t *data, size_t size, u
                 h264_fail(&met, H264_ERR_DATA, "forbidden_zero_bit", 1, "the NAL unit is damaged"),
                 &met, &first, diag);
         else
-            count_error(s, feed_nal(s, nal, nal_size, &met), &met, &first, diag);
+            count_error(s, feed_limited(s, nal, nal_size, &met), &met, &first, diag);
         s->inter_view_flag = inter_view_after(nal, nal_size);
     }
     if (it.truncated)
@@ -181,6 +212,13 @@ int h264_stream_feed(struct h264_stream *s, const uint8_t *data, size_t size, in
             count_error(s, h264_stream_finish_picture(s, &met), &met, &first, diag);
         s->have_tag = true;
         s->tag = tag;
+    }
+    if (is_over(s, H264_LIMIT_UNIT, s->params.limits.unit_bytes, size)) {
+        count_error(s,
+                    h264_fail(&met, H264_ERR_DATA, "access_unit", (int64_t)size,
+                              "is larger than the daemon allows"),
+                    &met, &first, diag);
+        size = (size_t)bytes_at_most(s, s->params.limits.unit_bytes);
     }
     error = feed_units(s, data, size, s->nal_length_size, first ? NULL : diag);
     return first ? first : error;
@@ -294,5 +332,7 @@ void h264_stream_stats(const struct h264_stream *s, struct h264_stats *out)
         out->slices += s->view->stats.slices;
         out->errors += s->view->stats.errors;
         out->gaps += s->view->stats.gaps;
+        for (int i = 0; i < H264_LIMITS; i++)
+            out->refused[i] += s->view->stats.refused[i];
     }
 }

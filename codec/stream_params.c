@@ -40,6 +40,15 @@ static void crop_to_container(const struct h264_stream *s, struct h264_sps *sps)
         (uint16_t)((sps->mb_height * 16u - s->params.container_height) / unit_y * unit_y);
 }
 
+static int refuse_size(struct h264_stream *s, struct h264_sps *sps, struct h264_diag *diag)
+{
+    int64_t width = sps->mb_width;
+    h264_sps_unref(sps);
+    s->stats.refused[H264_LIMIT_PICTURE]++;
+    return h264_fail(diag, H264_ERR_UNSUPPORTED, "pic_width_in_mbs_minus1", width - 1,
+                     "the picture is larger than the daemon allows");
+}
+
 int h264_stream_store_sps(struct h264_stream *s, const uint8_t *nal, size_t size,
                           struct h264_diag *diag)
 {
@@ -53,6 +62,9 @@ int h264_stream_store_sps(struct h264_stream *s, const uint8_t *nal, size_t size
                               : h264_sps_parse(s->rbsp.bytes, n, &sps, diag);
     if (error)
         return error;
+    if (s->params.limits.frame_mbs &&
+        (uint32_t)sps->mb_width * sps->mb_height > s->params.limits.frame_mbs)
+        return refuse_size(s, sps, diag);
     crop_to_container(s, sps);
     slot = &s->sps[sps->id];
     if (slot->sps && slot->size == n && !memcmp(slot->bytes, s->rbsp.bytes, n)) {

@@ -16,7 +16,6 @@
 /* More than any slice header: 66 modifications and 66 marking operations of 63 bits, 32 * 3 * 2
  * weights of 17. */
 #define HEADER_BYTES 8192
-#define MAX_SLICES   139264 /* one per macroblock of the largest picture */
 
 /* 7.4.1.2.4 but for pic_parameter_set_id, which may differ between the slices of one picture in
  * streams that are about. */
@@ -88,9 +87,11 @@ static int add_slice(struct h264_stream *s, const struct h264_pps *pps,
 {
     struct h264_picture *pic = s->cur;
     struct h264_slice *slice;
-    if (pic->slice_count == MAX_SLICES)
+    if (pic->slice_count >= H264_SLICES_PER_MB * (uint32_t)pic->mb_width * pic->sps->mb_height) {
+        s->stats.refused[H264_LIMIT_SLICES]++;
         return h264_fail(diag, H264_ERR_DATA, "first_mb_in_slice", h->first_mb,
                          "too many slices in a picture");
+    }
     if (append_bytes(s, nal, size))
         return H264_ERR_NOMEM;
     slice = h264_picture_add_slice(pic);

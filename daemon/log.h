@@ -7,6 +7,8 @@
 #ifndef PELTON_LOG_H
 #define PELTON_LOG_H
 
+#include <stdint.h>
+
 enum log_level {
     LOG_LEVEL_QUIET = -1,
     LOG_LEVEL_ERROR,
@@ -16,6 +18,10 @@ enum log_level {
     LOG_LEVEL_DEBUG
 };
 
+/* Of warnings and the like, so many lines with one format are written in a second; 0: all. The rest
+ * is counted, and told before the next one. */
+void log_limit(uint64_t lines);
+uint64_t log_left_out(void);                /* since the start */
 void log_init(const char *role, int level); /* role: static string in front of each line */
 void log_line(int level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -59,6 +59,7 @@ static int run(const struct settings *s, char **argv)
 {
     if (settings_told(s))
         return 0;
+    log_limit(s->limits.log_lines);
     log_init(s->process.worker_fd >= 0 ? "peltond worker" : "peltond", s->process.log_level);
     start_trace("settings are read");
     if (s->process.worker_fd < 0)

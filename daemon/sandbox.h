@@ -65,7 +65,7 @@ enum sandbox_network { SANDBOX_NO_TCP, SANDBOX_CONNECT };
 int sandbox_paths(const struct sandbox_path *paths, size_t n, enum sandbox_network network,
                   bool outside);
 
-/* One line of the log: how much holds. */
-void sandbox_tell(bool filter, int landlock);
+/* One line of the log: how much holds. Returns it: enum pelton_sandbox. */
+uint32_t sandbox_tell(bool filter, int landlock);
 
 #endif

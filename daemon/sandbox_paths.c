@@ -6,6 +6,7 @@
 #include "daemon/sandbox.h"
 
 #include "daemon/log.h"
+#include "proto/pelton.h"
 
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -96,7 +97,7 @@ int sandbox_paths(const struct sandbox_path *paths, size_t n, enum sandbox_netwo
     return good ? version : 0;
 }
 
-void sandbox_tell(bool filter, int landlock)
+uint32_t sandbox_tell(bool filter, int landlock)
 {
     if (filter && landlock)
         log_line(LOG_LEVEL_INFO, "sandbox: seccomp, Landlock %d", landlock);
@@ -104,4 +105,5 @@ void sandbox_tell(bool filter, int landlock)
         log_line(LOG_LEVEL_NOTICE, "sandbox: %s, %s",
                  filter ? "seccomp" : "no seccomp: system calls are not filtered",
                  landlock ? "Landlock" : "no Landlock: files are not locked");
+    return (filter ? PELTON_SANDBOX_CALLS : 0) | (landlock ? PELTON_SANDBOX_FILES : 0);
 }

@@ -72,6 +72,25 @@ struct pelton_stream_status {
     bool libavcodec; /* as in pelton_stats */
     uint8_t reserved[7];
 };
+/* A limit of the daemon. */
+struct pelton_quota {
+    char name[24]; /* of the setting, where there is one */
+    uint64_t limit;
+    int64_t used;     /* now; -1: that has no meaning */
+    uint64_t refused; /* since the daemon started */
+};
+/* Rights that a process has given up. */
+enum pelton_sandbox {
+    PELTON_SANDBOX_CALLS = 1, /* a filter of system calls holds (seccomp) */
+    PELTON_SANDBOX_FILES = 2, /* files and addresses are restricted (Landlock) */
+    PELTON_SANDBOX_OFF = 4    /* by the configuration */
+};
+struct pelton_process {
+    char device[64]; /* "": the daemon itself; else of a worker */
+    int32_t pid;
+    uint32_t sandbox; /* enum pelton_sandbox */
+};
+enum { PELTON_QUOTAS_MOST = 32, PELTON_PROCESSES_MOST = 32 };
 struct pelton_status {
     char server[64];
     char device[256]; /* name of the device in use, or of libavcodec; empty: none is open */
@@ -83,6 +102,9 @@ struct pelton_status {
     uint8_t reserved_end[7];
     /* as in pelton_stats, of all workers, at most a second old */
     uint64_t worker_gpu[PELTON_MEMORY_MOST], worker_host[PELTON_MEMORY_MOST];
+    uint32_t n_quotas, n_processes;
+    struct pelton_quota quotas[PELTON_QUOTAS_MOST];
+    struct pelton_process processes[PELTON_PROCESSES_MOST];
 };
 /* The state of the daemon and of its streams. Streams of other users are shown only to root and to
  * the daemon's own user. *streams holds *count entries, at most 128; the caller frees it by free().

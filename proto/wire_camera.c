@@ -141,6 +141,12 @@ void wire_stream_status_to(const Pelton__StreamStatus *in, struct pelton_stream_
     wire_copy(out->pix_fmt, sizeof(out->pix_fmt), in->pix_fmt);
 }
 
+static void wire_quota_to(const Pelton__Quota *in, struct pelton_quota *out)
+{
+    *out = (struct pelton_quota){.limit = in->limit, .used = in->used, .refused = in->refused};
+    wire_copy(out->name, sizeof(out->name), in->name);
+}
+
 void wire_status_to(const Pelton__StatusReply *in, struct pelton_status *out)
 {
     struct pelton_device device;
@@ -157,4 +163,12 @@ void wire_status_to(const Pelton__StatusReply *in, struct pelton_status *out)
     out->devices = device.devices;
     wire_memory_to(in->worker_gpu, in->n_worker_gpu, out->worker_gpu);
     wire_memory_to(in->worker_host, in->n_worker_host, out->worker_host);
+    for (; out->n_quotas < in->n_quotas && out->n_quotas < PELTON_QUOTAS_MOST; out->n_quotas++)
+        wire_quota_to(in->quotas[out->n_quotas], &out->quotas[out->n_quotas]);
+    while (out->n_processes < in->n_processes && out->n_processes < PELTON_PROCESSES_MOST) {
+        const Pelton__Process *p = in->processes[out->n_processes];
+        struct pelton_process *to = &out->processes[out->n_processes++];
+        *to = (struct pelton_process){.pid = p->pid, .sandbox = p->sandbox};
+        wire_copy(to->device, sizeof(to->device), p->name);
+    }
 }

@@ -11,6 +11,7 @@
 
 #include "daemon/broker/id_table.h"
 #include "daemon/broker/quarantine.h"
+#include "daemon/quota.h"
 #include "daemon/settings.h"
 
 #include <uv.h>
@@ -44,6 +45,8 @@ struct broker {
     int spawner;        /* socket of the process that starts them */
     bool caches_fail;   /* a file that a driver had mapped got no room on its disk */
     struct quarantine quarantine;
+    struct quota_counts quotas;
+    uint32_t sandbox; /* enum pelton_sandbox, of this process */
 
     uint32_t last_wid, last_request;
     uint64_t last_stream, started_ms;

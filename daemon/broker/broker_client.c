@@ -79,6 +79,14 @@ static void on_frame(struct channel *ch, struct frame *f)
         hello_answer(c, f);
 }
 
+static void count_broken_limit(struct broker *b, int error)
+{
+    b->quotas.refused[QUOTA_MESSAGE] += error == FRAME_ERR_TOO_LONG;
+    b->quotas.refused[QUOTA_MESSAGE_FDS] += error == FRAME_ERR_FDS;
+    b->quotas.refused[QUOTA_QUEUE] += error == FRAME_ERR_QUEUE;
+    b->quotas.refused[QUOTA_DESCRIPTORS] += error == FRAME_ERR_NO_FDS;
+}
+
 static void on_lost(struct channel *ch, int error)
 {
     struct client *c = ch->ctx;
@@ -87,6 +95,7 @@ static void on_lost(struct channel *ch, int error)
                                                  : error == FRAME_ERR_NO_FDS ? PELTON_ERR_LIMIT
                                                                              : PELTON_ERR_PROTOCOL};
         wire_copy(failure.cause, sizeof(failure.cause), frame_error_text(error));
+        count_broken_limit(c->broker, error);
         log_line(LOG_LEVEL_WARNING, "client %s, pid %d: %s", c->name, (int)c->pid, failure.cause);
         client_error(c, 0, 0, &failure, false);
     }
@@ -108,15 +117,17 @@ static const struct channel_callbacks client_callbacks = {on_frame, on_lost, on_
 static const char *over_quota(struct broker *b, uid_t uid)
 {
     unsigned same = 0;
-    if (descriptors_short(DESCRIPTORS_CLIENT, 0))
+    if (descriptors_short(DESCRIPTORS_CLIENT, 0)) {
+        b->quotas.refused[QUOTA_DESCRIPTORS]++;
         return "the daemon has as many open files as it may have";
+    }
     for (const struct client *c = b->clients; c; c = c->next)
         same += c->uid == uid;
-    if (b->n_clients >= b->settings->limits.clients)
+    if (!quota_admits(QUOTA_CLIENTS, b->settings, &b->quotas, b->n_clients))
         return "the daemon has as many clients as it may have";
-    return same >= b->settings->limits.clients_per_uid
-               ? "this user has as many connections as one user may have"
-               : NULL;
+    return quota_admits(QUOTA_CLIENTS_PER_UID, b->settings, &b->quotas, same)
+               ? NULL
+               : "this user has as many connections as one user may have";
 }
 
 static void refuse_connection(int fd, const char *why)
@@ -169,13 +180,14 @@ void clients_check(struct broker *b, uint64_t now_ms)
         if (c->closing)
             continue;
         if (!c->hello) {
-            if (now_ms - c->accepted_ms >= b->settings->timing.hello_ms)
+            if (!quota_admits(QUOTA_HELLO_MS, b->settings, &b->quotas, now_ms - c->accepted_ms))
                 client_close(c, "no hello in time");
         } else if (channel_check_silence(&c->ch, now_ms, b->settings->timing.ping_ms,
                                          b->settings->timing.dead_ms) &&
                    !c->is_private && c->streams.count > 0) {
             log_line(LOG_LEVEL_WARNING, "client %s, pid %d: silent for %llu ms", c->name,
                      (int)c->pid, (unsigned long long)b->settings->timing.dead_ms);
+            b->quotas.refused[QUOTA_DEAD_MS]++;
             client_close(c, "silent for too long");
         }
     }

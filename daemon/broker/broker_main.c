@@ -238,7 +238,7 @@ int broker_run(const struct settings *settings)
     if (rc != 0)
         broker_end(b);
     else
-        broker_sandbox(settings, p->listener.path);
+        b->sandbox = broker_sandbox(settings, p->listener.path);
     start_trace("the sandbox holds");
     if (rc == 0 && settings->engine.warm_up)
         workers_warm_up(b, uv_now(&b->loop));

@@ -9,6 +9,7 @@
 
 #include "daemon/log.h"
 #include "daemon/sandbox.h"
+#include "proto/pelton.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -63,11 +64,11 @@ static int files_lock(const char *socket)
     return sandbox_paths(paths, slash ? 1 : 0, SANDBOX_NO_TCP, true);
 }
 
-void broker_sandbox(const struct settings *settings, const char *socket)
+uint32_t broker_sandbox(const struct settings *settings, const char *socket)
 {
     if (!settings->limits.sandbox)
-        return;
+        return PELTON_SANDBOX_OFF;
     int landlock = files_lock(socket);
     bool debug = settings->process.log_level >= LOG_LEVEL_DEBUG;
-    sandbox_tell(calls_lock(debug), landlock);
+    return sandbox_tell(calls_lock(debug), landlock);
 }

@@ -9,6 +9,6 @@
 
 /* socket: the path that the broker removes at its end; NULL or empty: none. Once, when it listens
  * and its spawner (spawner.h) runs. */
-void broker_sandbox(const struct settings *settings, const char *socket);
+uint32_t broker_sandbox(const struct settings *settings, const char *socket);
 
 #endif

@@ -6,6 +6,7 @@
 #include "daemon/broker/descriptor_reserve.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -18,13 +19,19 @@ void descriptors_raise(void)
     }
 }
 
+int descriptors_used(void)
+{
+    int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+    if (fd < 0)
+        return INT_MAX;
+    close(fd);
+    return fd;
+}
+
 bool descriptors_short(enum descriptors_for what, unsigned promised)
 {
     struct rlimit r;
-    int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
-    if (fd < 0)
-        return true;
-    close(fd);
-    return getrlimit(RLIMIT_NOFILE, &r) == 0 &&
-           (rlim_t)fd + promised >= r.rlim_cur - r.rlim_cur / what;
+    int used = descriptors_used();
+    return used == INT_MAX || (getrlimit(RLIMIT_NOFILE, &r) == 0 &&
+                               (rlim_t)used + promised >= r.rlim_cur - r.rlim_cur / what);
 }

@@ -260,6 +260,7 @@ int source_admit(struct broker_stream *s, struct frame *f, uint64_t now_ms,
                  struct pelton_failure *failure)
 {
     if (descriptors_short(DESCRIPTORS_STREAM, descriptors_promised(s->broker))) {
+        s->broker->quotas.refused[QUOTA_DESCRIPTORS]++;
         return source_refuse(failure, PELTON_ERR_LIMIT, stream_name(s),
                              "the daemon has as many open files as it may have",
                              "close other streams, or raise LimitNOFILE");

@@ -39,7 +39,7 @@ static void request_open(struct client *c, struct frame *f, ProtobufCMessage *bo
         why = "an object number is 0 or in use";
     } else if (f->h.type == WIRE_PROBE && !((Pelton__Probe *)body)->source) {
         why = "a probe without its source";
-    } else if (b->n_streams >= b->settings->limits.streams) {
+    } else if (!quota_admits(QUOTA_STREAMS, b->settings, &b->quotas, b->n_streams)) {
         why = "the daemon has as many streams open as it may have";
         code = PELTON_ERR_LIMIT;
     }

@@ -6,14 +6,17 @@
 #include "daemon/broker/status.h"
 
 #include "daemon/broker/client_link.h"
+#include "daemon/broker/descriptor_reserve.h"
 #include "daemon/broker/devices.h"
 #include "daemon/broker/named.h"
 #include "daemon/broker/reader_pool.h"
 #include "daemon/broker/worker_process.h"
 #include "daemon/config_source.h"
+#include "daemon/log.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { LISTED = 128 /* what a message holds */ };
 
@@ -88,6 +91,97 @@ static void status_memory_sum(const struct broker *b, struct status_memory *out)
         }
 }
 
+static uint64_t longest_queue(const struct broker *b)
+{
+    uint64_t most = 0;
+    for (const struct client *c = b->clients; c; c = c->next)
+        most = c->ch.writer.queued > most ? c->ch.writer.queued : most;
+    return most;
+}
+
+static unsigned clients_of(const struct broker *b, uid_t uid)
+{
+    unsigned n = 0;
+    for (const struct client *c = b->clients; c; c = c->next)
+        n += c->uid == uid;
+    return n;
+}
+
+static unsigned most_restarts(struct broker *b)
+{
+    unsigned most = 0;
+    for (unsigned i = 0; i < b->n_workers; i++) {
+        restart_possible(&b->workers[i].restart, uv_now(&b->loop)); /* forgets the old ones */
+        most = b->workers[i].restart.count > most ? b->workers[i].restart.count : most;
+    }
+    return most;
+}
+
+/* -1: it says nothing. */
+static int64_t quota_used(const struct client *c, enum quota q)
+{
+    struct broker *b = c->broker;
+    switch (q) {
+    case QUOTA_CLIENTS:
+        return b->n_clients;
+    case QUOTA_CLIENTS_PER_UID:
+        return clients_of(b, c->uid);
+    case QUOTA_STREAMS:
+        return b->n_streams;
+    case QUOTA_DESCRIPTORS:
+        return descriptors_used();
+    case QUOTA_QUEUE:
+        return (int64_t)longest_queue(b);
+    case QUOTA_RESTARTS:
+        return most_restarts(b);
+    default:
+        return -1;
+    }
+}
+
+struct status_limits {
+    Pelton__Quota quotas[QUOTAS], *quota_list[QUOTAS];
+    Pelton__Process processes[1 + WORKERS_MAX], *process_list[1 + WORKERS_MAX];
+};
+
+static void status_quotas(const struct client *c, struct status_limits *l, Pelton__StatusReply *out)
+{
+    const struct broker *b = c->broker;
+    for (int q = 0; q < QUOTAS; q++) {
+        pelton__quota__init(&l->quotas[q]);
+        l->quotas[q].name = (char *)quota_names[q];
+        l->quotas[q].limit = quota_limit(q, b->settings);
+        l->quotas[q].used = quota_used(c, q);
+        l->quotas[q].refused = b->quotas.refused[q] + (q == QUOTA_LOG_LINES ? log_left_out() : 0);
+        l->quota_list[q] = &l->quotas[q];
+    }
+    out->quotas = l->quota_list;
+    out->n_quotas = QUOTAS;
+}
+
+static void status_process(struct status_limits *l, Pelton__StatusReply *out, const char *device,
+                           pid_t pid, uint32_t sandbox)
+{
+    Pelton__Process *p = &l->processes[out->n_processes];
+    pelton__process__init(p);
+    p->name = (char *)device;
+    p->pid = (int32_t)pid;
+    p->sandbox = sandbox;
+    l->process_list[out->n_processes++] = p;
+}
+
+static void status_processes(const struct broker *b, struct status_limits *l,
+                             Pelton__StatusReply *out)
+{
+    out->processes = l->process_list;
+    status_process(l, out, "", getpid(), b->sandbox);
+    for (unsigned i = 0; i < b->n_workers; i++) {
+        const struct worker_process *w = &b->workers[i];
+        if (w->spawned && w->held_known)
+            status_process(l, out, w->device ? w->device : "auto", w->pid, w->sandbox);
+    }
+}
+
 void status_send(struct client *c, uint32_t request_id, bool all)
 {
     const struct broker *b = c->broker;
@@ -119,6 +213,9 @@ void status_send(struct client *c, uint32_t request_id, bool all)
         wire_device_from(&b->devices->first, &device);
         m.device = &device;
     }
+    struct status_limits limits;
+    status_quotas(c, &limits, &m);
+    status_processes(b, &limits, &m);
     client_send(c, WIRE_STATUS_REPLY, request_id, 0, &m.base);
     free(entries);
 }

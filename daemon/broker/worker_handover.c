@@ -60,6 +60,7 @@ static bool worker_have(struct worker_process *w, uint64_t now_ms)
     if (w->spawned)
         return worker_running(w); /* else it is about to be gone, and the step comes here again */
     if (w->died && !restart_allowed(&w->restart, now_ms)) {
+        b->quotas.refused[QUOTA_RESTARTS]++;
         describe_deaths(&w->restart, &failure);
     } else if (worker_start(w, &failure) == 0) {
         w->died = false;

@@ -29,6 +29,19 @@ static void on_devices(struct worker_process *w, const struct frame *f, Protobuf
         asks_answer(w, f, body);
 }
 
+/* What the whole worker holds and has refused since its start. */
+static void on_held(struct worker_process *w, const Pelton__StatsReply *m)
+{
+    wire_stats_to(m, &w->held);
+    w->sandbox = m->sandbox;
+    w->held_known = true;
+    for (size_t q = 0; q < QUOTAS && q < m->n_refused; q++) {
+        uint64_t was = w->quotas.refused[q];
+        w->quotas.refused[q] = m->refused[q] > was ? m->refused[q] : was;
+        w->broker->quotas.refused[q] += w->quotas.refused[q] - was;
+    }
+}
+
 /* A device that is lost is lost for this process only: the next one can go on. */
 static void on_end(struct worker_process *w, struct broker_stream *s, const Pelton__Eos *m)
 {
@@ -100,7 +113,7 @@ void worker_message(struct worker_process *w, struct frame *f)
         if (!devices_answer(w, f, body))
             asks_answer(w, f, body);
     } else if (f->h.type == WIRE_STATS_REPLY && !f->h.object_id) {
-        wire_stats_to((const Pelton__StatsReply *)body, &w->held);
+        on_held(w, (const Pelton__StatsReply *)body);
     } else {
         struct broker_stream *s = id_table_find(&w->broker->streams_by_wid, f->h.object_id);
         right = !s || s->worker != w || s->deaths.lost.code || on_stream(w, s, f, body);

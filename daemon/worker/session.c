@@ -165,6 +165,13 @@ _Static_assert((int)GPU_USE_SLOTS == (int)PELTON_MEMORY_SLOTS &&
                    (int)GPU_USES == (int)PELTON_MEMORY_HEAP,
                "the device's uses are the first ones of the reader's");
 
+void engine_refused(struct engine *e, uint64_t out[H264_LIMITS])
+{
+    engine_lock(e);
+    memcpy(out, e->refused, sizeof(e->refused));
+    engine_unlock(e);
+}
+
 void engine_memory(struct engine *e, struct pelton_stats *out)
 {
     struct gpu_held held = {0};

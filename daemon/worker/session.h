@@ -14,6 +14,7 @@
 #ifndef PELTON_SESSION_H
 #define PELTON_SESSION_H
 
+#include "codec/h264_limits.h"
 #include "daemon/worker/feed/feed.h"
 #include "daemon/worker/schedule/setting.h"
 #include "gpu/engine/gpu.h"
@@ -44,7 +45,8 @@ struct engine_params {
     uint64_t entropy_memory;
     /* bytes that the worker may hold of the device and of the host; 0: by what is free */
     uint64_t memory_device, memory_host;
-    int64_t idle_ns; /* without work, before memory is given back; 0: MEMORY_IDLE_NS */
+    struct h264_limits limits; /* of each stream */
+    int64_t idle_ns;           /* without work, before memory is given back; 0: MEMORY_IDLE_NS */
     bool gpu_motion; /* the GPU derives motion, if it entropy-decodes; else the coders do it all */
     /* not 0: entropy-decode the slices of the look-ahead window in a random order (tests the cut)
      */
@@ -90,6 +92,8 @@ int session_open(struct engine *e, const struct pelton_open_params *params,
 /* A reader is done with a slot; a wrong epoch, slot or generation is ignored. */
 void session_release(struct session *s, uint32_t epoch, uint32_t slot, uint32_t generation);
 void session_stats(struct session *s, struct pelton_stats *out);
+/* What streams were refused by their limits. */
+void engine_refused(struct engine *e, uint64_t out[H264_LIMITS]);
 /* Fills worker_gpu and worker_host: what the whole worker holds. */
 void engine_memory(struct engine *e, struct pelton_stats *out);
 /* Asynchronous: on_end follows. s is gone when on_end returns, whether session_close was called

@@ -162,6 +162,9 @@ static int engine_open(struct worker_proto *w)
         .entropy_memory = o->engine.entropy_memory << 20,
         .memory_device = memory_of(o, o->engine.memory_device),
         .memory_host = memory_of(o, o->engine.memory_host),
+        .limits = {.unit_bytes = (uint32_t)o->limits.access_unit,
+                   .nal_bytes = (uint32_t)o->limits.nal_unit,
+                   .frame_mbs = (uint32_t)o->limits.picture},
         .idle_ns = (int64_t)o->debug.idle_ms * 1000000,
         .gpu_motion = o->engine.gpu_motion,
         .live_clocks = o->engine.live_clocks,
@@ -187,8 +190,10 @@ int worker_need_engine(struct worker_proto *w, struct pelton_failure *failure)
         rc = engine_open(w);
     if (rc < 0)
         return worker_refuse(w, rc, "the decoder cannot be set up", failure);
-    worker_sandbox_close(w->settings, w->sandboxed);
-    w->sandboxed = true;
+    if (!w->closed_in)
+        w->sandbox = worker_sandbox_close(w->settings, w->sandbox);
+    w->closed_in = true;
+    worker_send_held(w);
     start_trace("the engine runs");
     device_send_current(w, 0);
     return PELTON_OK;

@@ -36,7 +36,8 @@ struct worker_proto {
     uint64_t memory_sent; /* bytes, the last time */
     uint64_t rests;       /* times that nothing has changed, without streams */
     bool ending;
-    bool sandboxed;                         /* worker_sandbox.h: the first step */
+    bool closed_in;                         /* the second step of its sandbox is done */
+    uint32_t sandbox;                       /* enum pelton_sandbox; 0: not yet */
     void (*closed)(struct worker_proto *w); /* once engine and cameras are */
     char complaint[256];                    /* the last error line of device and engine */
 };
@@ -68,6 +69,8 @@ void worker_open_stream(struct worker_proto *w, struct frame *f, const Pelton__O
 void worker_close_stream(struct worker_stream *ws);
 void worker_release_slot(struct worker_stream *ws, const Pelton__Release *m);
 void worker_send_totals(const struct worker_stream *ws, uint32_t request_id);
+/* What this process holds and has refused, of no stream. True: as much as the last time. */
+bool worker_send_held(struct worker_proto *w);
 /* ws NULL: there is no such stream. */
 void worker_answer_controls(struct worker_proto *w, const struct worker_stream *ws,
                             const struct frame *f, const Pelton__Controls *m);

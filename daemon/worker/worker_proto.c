@@ -130,13 +130,13 @@ int worker_run(const struct settings *settings)
 {
     static const struct channel_callbacks callbacks = {on_frame, on_lost, on_closed};
     struct worker_proto *w = calloc(1, sizeof(*w));
-    bool sandboxed = worker_sandbox_begin(settings);
+    uint32_t sandbox = worker_sandbox_begin(settings);
     if (!w || uv_loop_init(&w->loop) < 0) {
         free(w);
         return 1;
     }
     w->settings = settings;
-    w->sandboxed = sandboxed;
+    w->sandbox = sandbox;
     int rc = channel_open(&w->ch, &w->loop, settings->process.worker_fd, &callbacks, w);
     if (rc == 0) {
         uv_timer_init(&w->loop, &w->totals);

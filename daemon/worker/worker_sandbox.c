@@ -10,6 +10,7 @@
 #include "daemon/log.h"
 #include "daemon/sandbox.h"
 #include "gpu/engine/cache_file.h"
+#include "proto/pelton.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,10 +109,10 @@ static bool nodes_lack(void)
            (access("/dev/nvidiactl", F_OK) < 0 || access("/dev/nvidia-modeset", F_OK) < 0);
 }
 
-static void worker_lock(bool debug)
+static uint32_t worker_lock(bool debug)
 {
     int landlock = files_lock();
-    sandbox_tell(calls_lock(debug), landlock);
+    return sandbox_tell(calls_lock(debug), landlock);
 }
 
 static bool is_debugged(const struct settings *settings)
@@ -119,23 +120,23 @@ static bool is_debugged(const struct settings *settings)
     return settings->process.log_level >= LOG_LEVEL_DEBUG;
 }
 
-bool worker_sandbox_begin(const struct settings *settings)
-{
-    if (!settings->limits.sandbox || nodes_lack())
-        return false;
-    worker_lock(is_debugged(settings));
-    return true;
-}
-
-void worker_sandbox_close(const struct settings *settings, bool begun)
+uint32_t worker_sandbox_begin(const struct settings *settings)
 {
     if (!settings->limits.sandbox)
-        return;
+        return PELTON_SANDBOX_OFF;
+    return nodes_lack() ? 0 : worker_lock(is_debugged(settings));
+}
+
+uint32_t worker_sandbox_close(const struct settings *settings, uint32_t begun)
+{
+    if (!settings->limits.sandbox)
+        return PELTON_SANDBOX_OFF;
     if (!begun)
-        worker_lock(is_debugged(settings));
+        begun = worker_lock(is_debugged(settings));
 #ifndef PELTON_LIBCAMERA
     struct sandbox_filter *f = sandbox_filter_new(false, is_debugged(settings));
     sandbox_filter_calls(f, run_calls);
     sandbox_filter_install(f);
 #endif
+    return begun;
 }

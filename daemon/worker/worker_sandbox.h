@@ -10,8 +10,8 @@
 
 /* The first step, before there are threads. Where NVIDIA's driver has to make its device nodes,
  * which takes a program of root, it waits for the second one: false. */
-bool worker_sandbox_begin(const struct settings *settings);
+uint32_t worker_sandbox_begin(const struct settings *settings);
 /* The second step, when the device is open: no program is run any more. begun: of the first. */
-void worker_sandbox_close(const struct settings *settings, bool begun);
+uint32_t worker_sandbox_close(const struct settings *settings, uint32_t begun);
 
 #endif

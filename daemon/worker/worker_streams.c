@@ -6,7 +6,9 @@
  */
 #include "daemon/worker/worker_internal.h"
 
+#include "codec/h264_sei.h"
 #include "daemon/log.h"
+#include "daemon/quota.h"
 #include "daemon/worker/camera/v4l2.h"
 #include "daemon/worker/open_address.h"
 #include "proto/start_trace.h"
@@ -31,17 +33,32 @@ void worker_send_totals(const struct worker_stream *ws, uint32_t request_id)
     channel_send(&ws->worker->ch, WIRE_STATS_REPLY, request_id, ws->wid, &m.base, NULL, 0);
 }
 
-/* What this process holds, of no stream. True: as much as the last time. */
-static bool worker_send_memory(struct worker_proto *w)
+_Static_assert((int)QUOTA_SEI_BYTES == (int)H264_SEI_MAX_BYTES &&
+                   (int)QUOTA_SLICES_PER_MB == (int)H264_SLICES_PER_MB,
+               "the table of quotas says what step 1 enforces");
+
+bool worker_send_held(struct worker_proto *w)
 {
     struct pelton_stats stats = {0};
+    struct quota_counts counts = {0};
     Pelton__StatsReply m;
-    uint64_t sum = 0;
-    if (w->engine)
+    uint64_t sum = 0, refused[H264_LIMITS];
+    if (w->engine) {
         engine_memory(w->engine, &stats);
+        engine_refused(w->engine, refused);
+        counts.refused[QUOTA_UNIT] = refused[H264_LIMIT_UNIT];
+        counts.refused[QUOTA_NAL] = refused[H264_LIMIT_NAL];
+        counts.refused[QUOTA_SEI] = refused[H264_LIMIT_SEI];
+        counts.refused[QUOTA_PICTURE] = refused[H264_LIMIT_PICTURE];
+        counts.refused[QUOTA_SLICES] = refused[H264_LIMIT_SLICES];
+    }
+    counts.refused[QUOTA_LOG_LINES] = log_left_out();
     for (int i = 0; i < PELTON_MEMORY_MOST; i++)
         sum += stats.worker_gpu[i] + stats.worker_host[i];
     wire_stats_from(&stats, &m);
+    m.refused = counts.refused;
+    m.n_refused = QUOTAS;
+    m.sandbox = w->sandbox;
     channel_send(&w->ch, WIRE_STATS_REPLY, 0, 0, &m.base, NULL, 0);
     bool same = sum == w->memory_sent;
     w->memory_sent = sum;
@@ -56,7 +73,7 @@ static void on_totals(uv_timer_t *timer)
     for (const struct worker_stream *ws = w->streams; ws; ws = ws->next)
         if (!ws->probe)
             worker_send_totals(ws, 0);
-    bool rests = worker_send_memory(w) && !w->streams;
+    bool rests = worker_send_held(w) && !w->streams;
     w->rests = rests ? w->rests + 1 : 0;
     if (w->rests > w->settings->debug.idle_ms / TOTALS_MS + REST_TICKS)
         uv_timer_stop(timer);

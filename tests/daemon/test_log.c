@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The log: levels, names of levels, bytes that are not printed, lines that are too long, and the
- * prefix for the journal.
+ * The log: its limit, levels, names of levels, bytes that are not printed, lines that are too long,
+ * and the prefix for the journal.
  */
 #include "daemon/log.h"
 
@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -103,14 +104,59 @@ static void journal(void **state)
     assert_string_equal(c.text, "<3>role: e\n<4>role: w\n<6>role: i\n<7>role: d\n");
 }
 
+static time_t second_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec;
+}
+
+/* So many lines of one kind within a second. Returns those that were written. */
+static unsigned written_of(unsigned lines)
+{
+    struct capture c;
+    time_t begun;
+    unsigned written;
+    do {
+        begun = second_now();
+        while (second_now() == begun) /* no earlier lines count */
+            usleep(1000);
+        begun++;
+        written = 0;
+        capture_begin(&c);
+        for (unsigned i = 0; i < lines; i++)
+            log_line(LOG_LEVEL_WARNING, "%s", "flood");
+        for (const char *at = capture_end(&c); (at = strstr(at, "flood")); at++)
+            written++;
+    } while (second_now() != begun);
+    return written;
+}
+
+static void limit(void **state)
+{
+    log_init("role", LOG_LEVEL_WARNING);
+    log_limit(5);
+    assert_int_equal(written_of(4), 4);
+    assert_int_equal(written_of(5), 5);
+    uint64_t before = log_left_out();
+    assert_int_equal(written_of(6), 5);
+    assert_true(log_left_out() > before);
+    struct capture c;
+    time_t begun = second_now();
+    while (second_now() == begun)
+        usleep(1000);
+    capture_begin(&c);
+    log_line(LOG_LEVEL_WARNING, "%s", "flood");
+    assert_non_null(strstr(capture_end(&c), "1 lines like the next one were left out\n"));
+    log_limit(0);
+}
+
 int main(void)
 {
     unsetenv("JOURNAL_STREAM");
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(levels),
-        cmocka_unit_test(control_bytes),
-        cmocka_unit_test(long_lines),
-        cmocka_unit_test(journal),
+        cmocka_unit_test(levels),  cmocka_unit_test(control_bytes), cmocka_unit_test(long_lines),
+        cmocka_unit_test(journal), cmocka_unit_test(limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

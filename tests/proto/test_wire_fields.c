@@ -154,7 +154,8 @@ static const struct conversion {
     {&pelton__info__descriptor, info_to, info_from, " side_data sei probed "},
     /* from the broker to its worker, which reads them */
     {&pelton__open__descriptor, open_to, open_from, " resume_sequence settings login controls "},
-    {&pelton__stats_reply__descriptor, stats_to, stats_from, ""},
+    /* from a worker to the broker, which reads them */
+    {&pelton__stats_reply__descriptor, stats_to, stats_from, " refused sandbox "},
     {&pelton__failure__descriptor, failure_to, failure_from, ""},
     /* pelton doctor's, of devices that are not used */
     {&pelton__device__descriptor, device_to, device_from, " usable missing "},
@@ -184,7 +185,8 @@ static const char *const carriers[] = {
     "SourceState", "Eos", "SourceEvent", "Setting", "Login",
     /* parts of the messages above */
     "Rational", "Plane", "SeiCount", "RecoveryPoint", "Delays", "PicStruct", "ClockTimestamp",
-    "FramePacking", "DisplayOrientation", "MasteringDisplay", "ContentLight", "SeiMessage"};
+    "FramePacking", "DisplayOrientation", "MasteringDisplay", "ContentLight", "SeiMessage", "Quota",
+    "Process"};
 
 /* ---- messages ---- */
 

@@ -87,6 +87,7 @@ struct engine {
     struct engine_bandwidth bandwidth;
     struct gpu_pulse *pulse; /* device's thread: keeps clocks up for live streams; NULL: not yet */
     struct memory memory;
+    uint64_t refused[H264_LIMITS]; /* of all streams, by their limits */
 
     uv_mutex_t lock;
     struct engine_loop loop;

@@ -90,6 +90,23 @@ static void feed_failed(struct stream *st, int error)
     }
 }
 
+/* What step 1 has refused since the last time. True: too many bytes. */
+static bool count_refused(struct stream *st)
+{
+    struct h264_stats stats;
+    h264_stream_stats(st->codec, &stats);
+    bool large = st->refused[H264_LIMIT_UNIT] != stats.refused[H264_LIMIT_UNIT] ||
+                 st->refused[H264_LIMIT_NAL] != stats.refused[H264_LIMIT_NAL];
+    if (memcmp(st->refused, stats.refused, sizeof(st->refused)) == 0)
+        return false;
+    engine_lock(st->engine);
+    for (int i = 0; i < H264_LIMITS; i++)
+        st->engine->refused[i] += stats.refused[i] - st->refused[i];
+    engine_unlock(st->engine);
+    memcpy(st->refused, stats.refused, sizeof(st->refused));
+    return large;
+}
+
 static void feed(struct stream *st)
 {
     struct session *s = st->session;
@@ -115,9 +132,10 @@ static void feed(struct stream *st)
     stream_drain(st);
     if (err < 0)
         feed_failed(st, err);
+    bool too_large = count_refused(st);
     if (st->selection.active)
         selection_packet(st);
-    else
+    else if (!too_large)
         stream_lavc_feed(st, st->packet, st->tag);
     struct h264_stats stats;
     h264_stream_stats(st->codec, &stats);
@@ -155,6 +173,7 @@ static int open_codec(struct stream *st)
     struct h264_stream_params params = {
         .capabilities = &capabilities,
         .allocator = &st->session->account->allocator,
+        .limits = st->engine->params.limits,
         .late_arrays = true,
         .low_delay_output = st->session->window.live, /* no frame waits for what it does not need */
         .views = st->session->params.views == PELTON_VIEWS_BOTH ? 2 : 1,
@@ -163,6 +182,7 @@ static int open_codec(struct stream *st)
         .any_start = st->session->params.on_error == PELTON_ON_ERROR_SHOW_ALL};
     h264_stream_free(st->codec);
     st->codec = NULL;
+    memset(st->refused, 0, sizeof(st->refused));
     if (h264_stream_create(&params, &st->codec)) {
         stream_report_failure(st, PELTON_ERR_NOMEM, "out of memory", "");
         return -1;
@@ -176,6 +196,7 @@ static int open_codec(struct stream *st)
         return 0;
     int err =
         h264_stream_extradata(st->codec, par->extradata, (size_t)par->extradata_size, &st->diag);
+    count_refused(st);
     /* Annex B parameter sets come again in the stream, where they are judged. */
     if (err == H264_ERR_UNSUPPORTED && par->extradata[0] == 1) {
         stream_stop_unsupported(st);

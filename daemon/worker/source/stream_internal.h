@@ -28,6 +28,7 @@ struct stream {
     struct source_watcher watcher;
     bool source_opened;
     struct h264_stream *codec;
+    uint64_t refused[H264_LIMITS]; /* by this codec, as far as they are counted */
     struct lavc_stream
         *lavc; /* NULL: the device decodes, as it does once session.lavc is not set */
     struct timestamps times;

@@ -136,6 +136,11 @@ const struct gpu_device_info *engine_device(const struct engine *e)
     return &e->gpu->info;
 }
 
+void engine_refused(struct engine *e, uint64_t out[H264_LIMITS])
+{
+    memset(out, 0, H264_LIMITS * sizeof(*out));
+}
+
 void engine_memory(struct engine *e, struct pelton_stats *out)
 {
     out->worker_host[PELTON_MEMORY_HEAP] = sizeof(*e);

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Limits and sandboxes. See limits_report.h.
+ */
+#include "client/limits_report.h"
+
+#include "client/columns.h"
+
+#include <stdio.h>
+
+static const struct column limit_columns[] = {
+    {.title = "LIMIT"},
+    {.title = "VALUE", .right = true},
+    {.title = "USED", .right = true},
+    {.title = "REFUSED", .right = true},
+};
+
+const char *sandbox_text(uint32_t sandbox)
+{
+    static const char *const texts[] = {"no sandbox", "seccomp, no Landlock",
+                                        "Landlock, no seccomp", "seccomp and Landlock"};
+    return sandbox & PELTON_SANDBOX_OFF
+               ? "sandbox off"
+               : texts[sandbox & (PELTON_SANDBOX_CALLS | PELTON_SANDBOX_FILES)];
+}
+
+void sandbox_print(const struct pelton_status *s)
+{
+    for (uint32_t i = 0; i < s->n_processes; i++)
+        printf("%s%s: %s", i ? "; " : "processes: ", i ? "worker" : "daemon",
+               sandbox_text(s->processes[i].sandbox));
+    if (s->n_processes)
+        putchar('\n');
+}
+
+void limits_print(const struct pelton_status *s)
+{
+    struct columns *c =
+        columns_new(limit_columns, sizeof(limit_columns) / sizeof(limit_columns[0]));
+    for (uint32_t i = 0; c && i < s->n_quotas; i++) {
+        const struct pelton_quota *q = &s->quotas[i];
+        columns_cell(c, UI_PLAIN, "%s", q->name);
+        columns_cell(c, UI_PLAIN, "%llu", (unsigned long long)q->limit);
+        columns_cell(c, UI_PLAIN, q->used < 0 ? "" : "%lld", (long long)q->used);
+        columns_cell(c, q->refused ? UI_YELLOW : UI_PLAIN, "%llu", (unsigned long long)q->refused);
+    }
+    if (c && s->n_quotas)
+        columns_print(c, stdout, ui_columns(stdout));
+    columns_free(c);
+}
+
+static void quota_json(struct json *j, const struct pelton_quota *q)
+{
+    json_open(j, NULL, '{');
+    json_text(j, "name", q->name);
+    json_int(j, "limit", (int64_t)q->limit);
+    if (q->used < 0)
+        json_null(j, "used");
+    else
+        json_int(j, "used", q->used);
+    json_int(j, "refused", (int64_t)q->refused);
+    json_close(j, '}');
+}
+
+static void process_json(struct json *j, const struct pelton_process *p)
+{
+    json_open(j, NULL, '{');
+    json_text(j, "device", p->device[0] ? p->device : NULL);
+    json_int(j, "pid", p->pid);
+    json_bool(j, "seccomp", p->sandbox & PELTON_SANDBOX_CALLS);
+    json_bool(j, "landlock", p->sandbox & PELTON_SANDBOX_FILES);
+    json_close(j, '}');
+}
+
+void limits_json(struct json *j, const struct pelton_status *s)
+{
+    json_open(j, "processes", '[');
+    for (uint32_t i = 0; i < s->n_processes; i++)
+        process_json(j, &s->processes[i]);
+    json_close(j, ']');
+    json_open(j, "limits", '[');
+    for (uint32_t i = 0; i < s->n_quotas; i++)
+        quota_json(j, &s->quotas[i]);
+    json_close(j, ']');
+}
