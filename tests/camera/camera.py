@@ -562,8 +562,7 @@ def write_shim(path, **changes):
 def v4l2(args, clip):
     """Capture and controls against a device made of ioctls (v4l2_shim.c)."""
     path = args.folder + "/video-shim"
-    env = {**os.environ, "V4L2_SHIM": path, "PELTON_CONFIG_SANDBOX": "false",
-           "LD_PRELOAD": args.bin + "/v4l2_shim.so"}
+    env = {**os.environ, "V4L2_SHIM": path, "LD_PRELOAD": args.bin + "/v4l2_shim.so"}
     uri = "v4l2://" + path + "?fps=60"
     for name, changes, keys in (("SRGGB10P, padded rows", {}, ""),
                                 ("SGRBG8", {"fourcc": "GRBG", "depth": 8, "packed": 0,
@@ -644,7 +643,8 @@ def main():
     p.add_argument("names", nargs="*")
     args = p.parse_args()
     print("seed", t.SEED)
-    with tempfile.TemporaryDirectory() as folder:
+    # where the library of false devices may write inside the worker's sandbox
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
         args.folder = folder
         clip = args.clip or make_clip(args, folder)
         for name in sum([GROUPS.get(n, [n]) for n in args.names or GROUPS], []):

@@ -41,7 +41,6 @@ def environment(args, prefix):
     """--preload is AddressSanitizer's library, which has to come first; what it says is looked for
     in the end, as a worker that dies is started again."""
     env = {**os.environ, "V4L2_SHIM": prefix,
-           "PELTON_CONFIG_SANDBOX": "false", # the library writes files of its own
            "LD_PRELOAD": ":".join(filter(None, [args.preload, args.bin + "/v4l2_shim.so"]))}
     return ({**env, "ASAN_OPTIONS": f"detect_leaks=0:log_path={args.folder}/asan"} if args.preload
             else env)
@@ -686,7 +685,9 @@ def main():
     args = p.parse_args()
     print("seed", t.SEED)
     # they wait most of the time
-    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(3) as pool:
+    # where the library may write inside the worker's sandbox
+    with (tempfile.TemporaryDirectory(dir="/dev/shm") as folder,
+          concurrent.futures.ThreadPoolExecutor(3) as pool):
         args.folder = os.path.realpath(folder)
         running = [pool.submit(TESTS[name], args, args.folder) for name in args.names or TESTS]
         for one in running:

@@ -185,7 +185,7 @@ def main():
     p.add_argument("names", nargs="*")
     args = p.parse_args()
     print("seed", t.SEED)
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
         args.folder = os.path.realpath(folder)
         for name in args.names or TESTS:
             TESTS[name](args, args.folder)

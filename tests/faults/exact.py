@@ -4,7 +4,7 @@
 The clip is carried with the hashes of its frames, which are FFmpeg's: no other program is needed.
 It has 400 frames of 64x64 samples and an IDR picture at each 20th.
 """
-import os, pathlib, shutil, subprocess, sys, time
+import fcntl, os, pathlib, shutil, subprocess, sys, time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
@@ -47,6 +47,7 @@ class Reader:
             [self.args.bin + "/pelton", "decode", "--socket", self.daemon.socket, "-loglevel",
              "error", "-i", CLIP, "-frames:v", str(len(self.truth)), "-f", "framemd5", "-"],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        fcntl.fcntl(self.run.stdout, fcntl.F_SETPIPE_SZ, 4096) # few lines wait unread
         self.at = 0
 
     def end(self):
@@ -93,9 +94,9 @@ class Reader:
         self.run.communicate()
 
 
-def readers(args, daemon, *more):
+def readers(args, daemon, *more, clip=CLIP):
     """Many readers in one process, of the newest frame (readers.c)."""
-    return subprocess.Popen([args.bin + "/readers", "-s", daemon.socket, "-c", CLIP, "-t", TRUTH,
+    return subprocess.Popen([args.bin + "/readers", "-s", daemon.socket, "-c", clip, "-t", TRUTH,
                              *map(str, more)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                             text=True)
 

@@ -93,11 +93,20 @@ def cpu_seconds(daemon):
     return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def slow_clip(path, fps):
+    """The clip with so many frames a second: another time scale in its media header, in which each
+    frame lasts 512."""
+    data = bytearray(open(CLIP, "rb").read())
+    struct.pack_into(">I", data, data.index(b"mdhd") + 16, round(512 * fps))
+    open(path, "wb").write(data)
+    return path
+
+
 def many_readers(args, daemon):
     """Of the newest frame; the source goes at the pace of its times."""
     t.warm_up(args, daemon, CLIP)
-    stretch = t.Stretch()
-    run = readers(args, daemon, "-n", args.count, "-f", args.fps, "-d", args.seconds + 1)
+    clip, stretch = slow_clip(daemon.dir.name + "/slow.mp4", args.fps), t.Stretch()
+    run = readers(args, daemon, "-n", args.count, "-f", args.fps, "-d", args.seconds + 1, clip=clip)
     said = run.stdout.readline()
     begun, before = time.monotonic(), cpu_seconds(daemon)
     time.sleep(args.seconds)

@@ -5,10 +5,10 @@
  *   readers -s SOCKET -c CLIP -t TRUTH [-n STREAMS] [-r READS] [-d SECONDS] [-f FPS]
  *
  * A read takes the MD5 of a frame's samples, which is that of TRUTH for its time: lines of framemd5
- * of the whole clip. With -f frames come at so many a second. Else the source runs ahead of its
- * readers: each holds frames for a while and reads them again and again, while newer ones are
- * written and left out. The end is after so many reads, or seconds. A frame that has not the MD5 of
- * its time is torn. Exit codes: 0, 1 torn or failed.
+ * of the whole clip. With -f the clip is read at its own pace, so many frames a second. Else the
+ * source runs ahead of its readers: each holds frames for a while and reads them again and again,
+ * while newer ones are written and left out. The end is after so many reads, or seconds. A frame
+ * that has not the MD5 of its time is torn. Exit codes: 0, 1 torn or failed.
  */
 #include "tests/tools/md5.h"
 
@@ -75,10 +75,11 @@ static int truth_load(const char *path)
     return run.n_truth ? 0 : -1;
 }
 
-/* Of a clip of 25 frames a second that is read again and again. */
+/* Of a clip that is read again and again; it has 25 frames a second unless -f says otherwise. */
 static const char *truth_of(const struct pelton_frame *f)
 {
-    double frame = (double)f->pts * f->time_base.num * 25 / f->time_base.den;
+    double fps = run.fps > 0 ? run.fps : 25;
+    double frame = (double)f->pts * f->time_base.num * fps / f->time_base.den;
     return run.truth[(uint64_t)(frame + 0.5) % run.n_truth];
 }
 
@@ -141,7 +142,6 @@ static int reader_open(struct reader *r)
     params.policy = PELTON_LATEST;
     params.depth = POOL;
     params.loop = params.realtime = run.fps > 0;
-    params.max_fps = run.fps;
     int rc = pelton_open_start(r->conn, &params, &r->stream);
     close(params.fd);
     return rc < 0 ? complain(r->conn, "open") : 0;
