@@ -45,6 +45,33 @@ static void site_name(const char *place, const struct barrier_access *a,
         *c = *c == ' ' || *c == ',' ? '-' : *c;
 }
 
+/* With the lock held. */
+static void site_list(struct gpu *g, struct gpu_barrier_drop *drop, const char name[NAME_BYTES])
+{
+    for (uint32_t i = 0; i < drop->count; i++)
+        if (!strcmp(drop->seen[i], name))
+            return;
+    if (drop->count == MOST_SITES)
+        return;
+    memcpy(drop->seen[drop->count++], name, NAME_BYTES);
+    gpu_log(g, 1, "barrier %s", name);
+}
+
+static bool barrier_dropped(struct gpu *g, const char *place, const struct barrier_access *access,
+                            const struct barrier_need *need)
+{
+    struct gpu_barrier_drop *drop = g->barrier_drop;
+    char name[NAME_BYTES] = {0};
+    site_name(place, access, need, name);
+    pthread_mutex_lock(&drop->lock);
+    bool dropped = !drop->list && !strcmp(name, drop->wanted);
+    drop->dropped += dropped;
+    if (drop->list)
+        site_list(g, drop, name);
+    pthread_mutex_unlock(&drop->lock);
+    return dropped;
+}
+
 int gpu_barrier_drop_open(struct gpu *g, const char *site)
 {
     struct gpu_barrier_drop *drop = site ? calloc(1, sizeof(*drop)) : NULL;
@@ -59,6 +86,7 @@ int gpu_barrier_drop_open(struct gpu *g, const char *site)
     drop->list = !strcmp(site, "list");
     snprintf(drop->wanted, sizeof(drop->wanted), "%s", site);
     g->barrier_drop = drop;
+    g->barrier_dropped = barrier_dropped;
     return GPU_OK;
 }
 
@@ -70,33 +98,7 @@ void gpu_barrier_drop_close(struct gpu *g)
     if (!drop->list)
         gpu_log(g, 1, "barrier %s was left out %lu times", drop->wanted, drop->dropped);
     g->barrier_drop = NULL;
+    g->barrier_dropped = NULL;
     pthread_mutex_destroy(&drop->lock);
     free(drop);
-}
-
-/* With the lock held. */
-static void site_list(struct gpu *g, struct gpu_barrier_drop *drop, const char name[NAME_BYTES])
-{
-    for (uint32_t i = 0; i < drop->count; i++)
-        if (!strcmp(drop->seen[i], name))
-            return;
-    if (drop->count == MOST_SITES)
-        return;
-    memcpy(drop->seen[drop->count++], name, NAME_BYTES);
-    gpu_log(g, 1, "barrier %s", name);
-}
-
-bool gpu_barrier_dropped(struct gpu *g, const char *place, const struct barrier_access *access,
-                         const struct barrier_need *need)
-{
-    struct gpu_barrier_drop *drop = g->barrier_drop;
-    char name[NAME_BYTES] = {0};
-    site_name(place, access, need, name);
-    pthread_mutex_lock(&drop->lock);
-    bool dropped = !drop->list && !strcmp(name, drop->wanted);
-    drop->dropped += dropped;
-    if (drop->list)
-        site_list(g, drop, name);
-    pthread_mutex_unlock(&drop->lock);
-    return dropped;
 }

@@ -15,8 +15,5 @@ struct gpu_barrier_drop;
 /* site: of those that "list" prints at level 1, each once; NULL: none is left out. */
 int gpu_barrier_drop_open(struct gpu *g, const char *site);
 void gpu_barrier_drop_close(struct gpu *g);
-/* Is this barrier left out? Only where gpu.barrier_drop is set. */
-bool gpu_barrier_dropped(struct gpu *g, const char *place, const struct barrier_access *access,
-                         const struct barrier_need *need);
 
 #endif

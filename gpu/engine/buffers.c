@@ -4,8 +4,6 @@
  */
 #include "gpu/engine/buffers.h"
 
-#include "gpu/engine/canaries.h"
-
 #include <string.h>
 
 #define LOGGED_BYTES (16u << 20)
@@ -115,6 +113,16 @@ void gpu_promise_lower(struct gpu *g, uint64_t *promise, uint64_t bytes)
 
 /* ---- memory ---- */
 
+/* Make room for canaries in `needs`. Returns where in the memory the object lies. */
+static uint64_t memory_room(const struct gpu *g, VkMemoryRequirements *needs)
+{
+    if (!g->memory_made)
+        return 0;
+    uint64_t at = (GPU_CANARY_BYTES + needs->alignment - 1) / needs->alignment * needs->alignment;
+    needs->size = gpu_memory_behind(at, needs->size) + GPU_CANARY_BYTES;
+    return at;
+}
+
 int gpu_memory_allocate(struct gpu *g, const VkMemoryRequirements *needs, enum gpu_memory kind,
                         enum gpu_use use, VkDeviceMemory *out, struct gpu_holding *held)
 {
@@ -124,7 +132,7 @@ int gpu_memory_allocate(struct gpu *g, const VkMemoryRequirements *needs, enum g
     if (type == UINT32_MAX)
         return GPU_ERR_FEATURE;
     VkMemoryRequirements room = *needs;
-    uint64_t at = gpu_canaries_room(g, &room);
+    uint64_t at = memory_room(g, &room);
     VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
                                  .allocationSize = room.size,
                                  .memoryTypeIndex = type};
@@ -144,7 +152,7 @@ int gpu_memory_allocate(struct gpu *g, const VkMemoryRequirements *needs, enum g
     log_memory(g, begun, names[kind], needs->size);
     holding.at = at;
     *held = holding;
-    return gpu_canaries_add(g, *out, type, at, needs->size, held);
+    return g->memory_made ? g->memory_made(g, *out, type, held) : GPU_OK;
 error:
     gpu_unhold(&g->books, &holding);
     return err;
@@ -152,7 +160,8 @@ error:
 
 void gpu_memory_release(struct gpu *g, VkDeviceMemory memory, struct gpu_holding *held)
 {
-    gpu_canaries_remove(g, memory);
+    if (g->memory_goes && memory)
+        g->memory_goes(g, memory);
     g->vk.vkFreeMemory(g->device, memory, NULL);
     gpu_unhold(&g->books, held);
 }
@@ -190,7 +199,8 @@ error:
 
 void gpu_buffer_free(struct gpu *g, struct gpu_buffer *buffer)
 {
-    gpu_canaries_remove(g, buffer->memory); /* some are parts of the buffer */
+    if (g->memory_goes && buffer->memory) /* some canaries are parts of the buffer */
+        g->memory_goes(g, buffer->memory);
     g->vk.vkDestroyBuffer(g->device, buffer->buffer, NULL);
     gpu_memory_release(g, buffer->memory, &buffer->holding);
     memset(buffer, 0, sizeof(*buffer));

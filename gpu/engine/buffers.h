@@ -16,6 +16,15 @@ enum gpu_memory {
     GPU_MEMORY_SHARED    /* mapped and device local; only where gpu.unified */
 };
 
+#define GPU_CANARY_BYTES 65536
+#define GPU_CANARY_ALIGN 1024 /* suits any buffer and any image */
+
+/* Where the canary behind an object begins (canaries.h). */
+static inline uint64_t gpu_memory_behind(uint64_t at, uint64_t size)
+{
+    return (at + size + GPU_CANARY_ALIGN - 1) / GPU_CANARY_ALIGN * GPU_CANARY_ALIGN;
+}
+
 struct gpu_buffer {
     VkBuffer buffer;
     VkDeviceMemory memory;

@@ -147,33 +147,14 @@ static int canary_create(struct gpu *g, VkDeviceMemory memory, uint32_t type, ui
     return err;
 }
 
-static uint64_t align_up(uint64_t n, uint64_t alignment)
+/* Write them round an object. */
+static int canaries_add(struct gpu *g, VkDeviceMemory memory, uint32_t type,
+                        const struct gpu_holding *holding)
 {
-    return (n + alignment - 1) / alignment * alignment;
-}
-
-/* Where the canary behind an object begins. The alignment suits any buffer and any image. */
-static uint64_t behind(uint64_t at, uint64_t size)
-{
-    return align_up(at + size, 1024);
-}
-
-uint64_t gpu_canaries_room(const struct gpu *g, VkMemoryRequirements *needs)
-{
-    if (!g->canaries)
-        return 0;
-    uint64_t at = align_up(GPU_CANARY_BYTES, needs->alignment);
-    needs->size = behind(at, needs->size) + GPU_CANARY_BYTES;
-    return at;
-}
-
-int gpu_canaries_add(struct gpu *g, VkDeviceMemory memory, uint32_t type, uint64_t at,
-                     uint64_t size, const struct gpu_holding *holding)
-{
-    if (!g->canaries)
-        return GPU_OK;
-    int err = canary_create(g, memory, type, at - GPU_CANARY_BYTES, "before", holding);
-    return err < 0 ? err : canary_create(g, memory, type, behind(at, size), "behind", holding);
+    int err = canary_create(g, memory, type, holding->at - GPU_CANARY_BYTES, "before", holding);
+    return err < 0 ? err
+                   : canary_create(g, memory, type, gpu_memory_behind(holding->at, holding->bytes),
+                                   "behind", holding);
 }
 
 int gpu_canaries_add_gap(struct gpu *g, const struct gpu_buffer *buffer, uint64_t at, uint64_t size,
@@ -190,11 +171,10 @@ int gpu_canaries_add_gap(struct gpu *g, const struct gpu_buffer *buffer, uint64_
     return canary_insert(g, canary);
 }
 
-void gpu_canaries_remove(struct gpu *g, VkDeviceMemory memory)
+/* Compare those of the memory, and forget them. */
+static void canaries_remove(struct gpu *g, VkDeviceMemory memory)
 {
     struct gpu_canaries *set = g->canaries;
-    if (!set || !memory)
-        return;
     pthread_mutex_lock(&set->lock);
     for (struct canary **link = &set->all; *link;) {
         struct canary *canary = *link;
@@ -226,6 +206,8 @@ int gpu_canaries_open(struct gpu *g, uint32_t pattern)
     err = gpu_buffer_create(g, GPU_CANARY_BYTES, VK_BUFFER_USAGE_TRANSFER_DST_BIT,
                             GPU_MEMORY_READBACK, &set->copy);
     g->canaries = set;
+    g->memory_made = canaries_add;
+    g->memory_goes = canaries_remove;
     return err;
 }
 
@@ -248,8 +230,10 @@ void gpu_canaries_close(struct gpu *g)
     if (!set)
         return;
     while (set->all)
-        gpu_canaries_remove(g, set->all->memory);
+        canaries_remove(g, set->all->memory);
     g->canaries = NULL;
+    g->memory_made = NULL;
+    g->memory_goes = NULL;
     gpu_buffer_free(g, &set->copy);
     pthread_mutex_destroy(&set->lock);
     free(set);

@@ -12,21 +12,12 @@
 
 #include "gpu/engine/buffers.h"
 
-#define GPU_CANARY_BYTES 65536
-
 struct gpu_canaries;
 
 int gpu_canaries_open(struct gpu *g, uint32_t pattern);
 void gpu_canaries_close(struct gpu *g); /* compares those that are left */
-/* Make room in `needs`. Returns where in the memory the object lies. */
-uint64_t gpu_canaries_room(const struct gpu *g, VkMemoryRequirements *needs);
-/* Write them round an object of `size` bytes at `at`. */
-int gpu_canaries_add(struct gpu *g, VkDeviceMemory memory, uint32_t type, uint64_t at,
-                     uint64_t size, const struct gpu_holding *holding);
 /* Write one into the buffer itself, whose usage allows copies both ways. */
 int gpu_canaries_add_gap(struct gpu *g, const struct gpu_buffer *buffer, uint64_t at, uint64_t size,
                          const char *name);
-/* Compare those of the memory, and forget them. */
-void gpu_canaries_remove(struct gpu *g, VkDeviceMemory memory);
 
 #endif

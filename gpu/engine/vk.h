@@ -37,6 +37,9 @@
             goto error;                                                                            \
     } while (0)
 
+struct barrier_access;
+struct barrier_need;
+
 struct gpu_instance {
     VkInstance handle;
     VkDebugUtilsMessengerEXT messenger;
@@ -107,6 +110,9 @@ struct gpu {
     struct gpu_books books;                /* who holds memory */
     struct gpu_canaries *canaries;         /* NULL: none */
     struct gpu_barrier_drop *barrier_drop; /* the same */
+    /* is this barrier left out? NULL: none is */
+    bool (*barrier_dropped)(struct gpu *g, const char *place, const struct barrier_access *access,
+                            const struct barrier_need *need);
 
     VkDescriptorSetLayout host_set;                /* one storage buffer */
     struct gpu_debug *debug;                       /* NULL: no --gpu-debug */
@@ -114,6 +120,10 @@ struct gpu {
     VkDescriptorSet debug_set;
     /* called after each submission; NULL: not needed */
     void (*submitted)(struct gpu_queue *q, uint64_t value);
+    /* called for memory that was made, and for memory that is about to go; NULL: no canaries */
+    int (*memory_made)(struct gpu *g, VkDeviceMemory memory, uint32_t type,
+                       const struct gpu_holding *holding);
+    void (*memory_goes)(struct gpu *g, VkDeviceMemory memory);
 };
 
 /* instance.c. Thread: any. */

@@ -5,7 +5,6 @@
  * Failures: an error while recording leaves the entry idle. An error while submitting waits for the
  * parts that are already submitted.
  */
-#include "gpu/engine/barrier_drop.h"
 #include "gpu/engine/barrier_record.h"
 #include "gpu/engine/debug_values.h"
 #include "gpu/engine/steps.h"
@@ -49,7 +48,7 @@ static void access_record(struct gpu *g, VkCommandBuffer commands, struct barrie
                           const struct barrier_access *access, const char *place)
 {
     const struct barrier_need need = barrier_note(state, access);
-    if (need.from && !(g->barrier_drop && gpu_barrier_dropped(g, place, access, &need)))
+    if (need.from && !(g->barrier_dropped && g->barrier_dropped(g, place, access, &need)))
         barrier_record(g, commands, &need);
 }
 
