@@ -86,6 +86,8 @@ static uint64_t slots_extra(const struct window *w, const struct slots_wish *wis
 {
     uint64_t frames = w->frames ? w->frames : UINT64_MAX;
     uint64_t extra = w->schedule->window_count > 1 ? most : wish->want;
+    uint64_t first = tuned(w->schedule->setting.tuning.first, SLOTS_MOST);
+    extra = extra < first ? extra : first;
     if (w->live)
         return SLOTS_EXTRA;
     if (frames <= SLOTS_SHORT_FRAMES && extra > SLOTS_SHORT)

@@ -33,6 +33,7 @@ static const struct tuning_name names[] = {
     NAME(slots, 64),
     NAME(results, 64),
     NAME(waiting, 1024),
+    NAME(first, 4096),
     NAME(kept, 8),
     NAME(ahead, 256),
     NAME(margin, 1000),

@@ -17,6 +17,7 @@ struct split_tuning {
     uint32_t part, blocks;         /* 1/n of device memory for batches; blocks a macroblock */
     uint32_t slots, results;       /* 1/n of device memory for frame slots, for coefficients */
     uint32_t waiting;              /* 1/n of a picture's arrays: the bytes of one that waits */
+    uint32_t first;                /* slots of a new store on hardware, beyond base, at most */
     uint32_t kept;                 /* n/8 of the window budget for pictures of the GPU */
     uint32_t ahead;                /* pictures that a coder is ahead of reconstruction */
     uint32_t margin, margin_most;  /* percent of the estimate */
