@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { KEYS_COMPARED = 1024 };
+
 struct tree_node *tree_add(struct tree_node *parent, enum tree_kind kind, const char *key,
                            const char *text, size_t *count)
 {
@@ -62,6 +64,15 @@ static bool same_key(const char *a, const char *b)
         a++;
         b++;
     }
+}
+
+bool tree_has_key(const struct tree_node *map, const char *key)
+{
+    const struct tree_node *c = map->child;
+    for (unsigned n = 0; c && n < KEYS_COMPARED; n++, c = c->next)
+        if (c->key && !strcmp(c->key, key))
+            return true;
+    return false;
 }
 
 const struct tree_node *tree_find(const struct tree_node *map, const char *key)

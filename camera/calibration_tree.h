@@ -27,6 +27,8 @@ struct tree_node *tree_add(struct tree_node *parent, enum tree_kind kind, const 
 void tree_free(struct tree_node *node); /* NULL allowed */
 /* The member of a map; keys are compared without regard to case and underscores. NULL: none. */
 const struct tree_node *tree_find(const struct tree_node *map, const char *key);
+/* Whether one of its first 1,024 members has exactly this key. */
+bool tree_has_key(const struct tree_node *map, const char *key);
 /* Numbers of a list (of lists), or separated by blanks in a scalar: their count, -1 where one is
  * none, or where there are more than most. */
 int tree_numbers(const struct tree_node *node, double *out, int most);

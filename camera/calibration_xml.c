@@ -64,6 +64,10 @@ static void on_start(void *ctx, const XML_Char *name, const XML_Char **attribute
         reader_refuse(r, "text and elements are mixed");
         return;
     }
+    if (r->depth == 1 && strcmp(name, "_") != 0 && tree_has_key(r->root, name)) {
+        reader_refuse(r, "an element at the top stands twice");
+        return;
+    }
     struct tree_node *node =
         r->depth < TREE_DEPTH ? tree_add(parent, TREE_MAP, name, NULL, &r->count) : NULL;
     if (!node) {

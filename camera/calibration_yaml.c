@@ -26,20 +26,14 @@ static bool refuse(struct reader *r, const char *what)
     return false;
 }
 
-enum { KEYS_COMPARED = 1024 };
-
 /* A key at the top stands once. */
 static bool key_is_new(struct reader *r, const char *key, const yaml_mark_t *at)
 {
-    const struct tree_node *c = r->depth == 1 ? r->root->child : NULL;
-    for (unsigned n = 0; c && n < KEYS_COMPARED; n++, c = c->next) {
-        if (c->key && !strcmp(c->key, key)) {
-            snprintf(r->why, r->why_size, "line %zu, column %zu: %.80s: set twice",
-                     at->line + 1 + r->skipped, at->column + 1, key);
-            return false;
-        }
-    }
-    return true;
+    if (r->depth != 1 || !tree_has_key(r->root, key))
+        return true;
+    snprintf(r->why, r->why_size, "line %zu, column %zu: %.80s: set twice",
+             at->line + 1 + r->skipped, at->column + 1, key);
+    return false;
 }
 
 static bool take_value(struct reader *r, enum tree_kind kind, const char *text,

@@ -286,6 +286,7 @@ static void xml_refusals(void **state)
         {"<!-- -->\n\n", "<a>6</b>", "line 3: not XML: an element ends under another name"},
         {"", "<a>6</a>40", "text and elements are mixed"},
         {"", "64<a>0</a>", "text and elements are mixed"},
+        {"", "640</image_width><image_width>320", "an element at the top stands twice"},
         {"<?xml version=\"1.0\" encoding=\"KOI-9\"?>", "640", "not XML: unknown encoding"},
         {"<?xml version=\"1.0\" encoding=\"UTF-8\"?><!-- \xfc -->", "640", "not XML"},
     };
@@ -307,8 +308,8 @@ static void xml_limits(void **state)
     assert_non_null(text);
     for (int deep = 0; deep < 2; deep++) {
         const char *word = deep ? "<a>" : "<a/>";
-        size_t n = strlen(word), size = 3;
-        memcpy(text, "<r>", size);
+        size_t n = strlen(word), size = 6;
+        memcpy(text, "<r><l>", size);
         for (; size + n <= SIZE; size += n)
             memcpy(text + size, word, n);
         why[0] = 0;
