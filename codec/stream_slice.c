@@ -15,7 +15,8 @@
 
 /* More than any slice header: 66 modifications and 66 marking operations of 63 bits, 32 * 3 * 2
  * weights of 17. */
-#define HEADER_BYTES 8192
+#define HEADER_BYTES     8192
+#define PARTITIONS_APART 4096 /* slices between a partition A and its others */
 
 /* 7.4.1.2.4 but for pic_parameter_set_id, which may differ between the slices of one picture in
  * streams that are about. */
@@ -215,10 +216,12 @@ int h264_stream_slice(struct h264_stream *s, const uint8_t *nal, size_t size,
 }
 
 /* The slice of cur whose partition A has this slice_id; the last, as a slice_id may come again in
- * redundant pictures. */
+ * redundant pictures. Not among all slices: a picture may have 139,264 of one macroblock. */
 static struct h264_slice *find_partition_a(const struct h264_picture *cur, uint32_t slice_id)
 {
-    for (uint32_t i = cur ? cur->slice_count : 0; i-- > 0;)
+    uint32_t count = cur ? cur->slice_count : 0,
+             end = count > PARTITIONS_APART ? count - PARTITIONS_APART : 0;
+    for (uint32_t i = count; i-- > end;)
         if (cur->slices[i].hdr.nal_unit_type == H264_NAL_PARTITION_A &&
             cur->slices[i].hdr.slice_id == slice_id)
             return &cur->slices[i];

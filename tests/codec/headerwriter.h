@@ -146,6 +146,7 @@ struct slice_fields {
     struct op mods[2][8]; /* op 1..3, 5, 6 for modification_of_pic_nums_idc 0..2, 4, 5 */
     unsigned long_term_reference;
     struct op mmco[8];
+    unsigned data, data_bits; /* slice_data(); none: bits that tell slices apart */
     unsigned second_view; /* nal_unit_type 20, view_id 1; IDR pictures are its anchor pictures */
 };
 
@@ -237,7 +238,10 @@ static inline void write_slice(struct bw *w, const struct slice_fields *f,
     bw_u(w, f->cycle_bits, f->cycle);
     if (f->partition)
         bw_ue(w, f->slice_id);
-    bw_u(w, 16, 0x5555 + f->first_mb); /* stands for slice_data() */
+    if (f->data_bits)
+        bw_u(w, f->data_bits, f->data);
+    else
+        bw_u(w, 16, 0x5555 + f->first_mb);
     bw_trailing(w);
 }
 

@@ -68,6 +68,33 @@ static void test_redundant_left_alone(void **state)
     close_stream(&c);
 }
 
+/* Slices of a few bytes that break off: all of them together decode the picture a few times. */
+static void test_redundant_work(void **state)
+{
+    enum { COPIES = 60, SKIP_11_THEN_TYPE_60 = 0x603d };
+    struct ctx c = plain_ctx(4, 1);
+    struct h264_scratch *scratch = h264_scratch_create();
+    uint32_t sum = 0;
+    c.pps.redundant = 1;
+    open_stream(&c);
+    assert_int_equal(slice(&c, IDR()), H264_OK);
+    for (unsigned i = 0; i <= COPIES; i++)
+        assert_int_equal(slice(&c, REF_P(.frame_num = 1, .poc_lsb = 2, .redundant_pic_cnt = i,
+                                         .data = SKIP_11_THEN_TYPE_60, .data_bits = 18)),
+                         H264_OK);
+    flush(&c);
+    assert_int_equal(c.decoded_count, 2);
+    struct h264_picture *pic = c.decoded[1];
+    assert_int_equal(pic->slice_count, COPIES + 1);
+    assert_true(h264_slice_decode(&pic->slices[0], scratch) < 0);
+    assert_int_equal(h264_picture_derive_motion(pic), H264_OK);
+    for (unsigned i = 1; i <= COPIES; i++)
+        sum += pic->slices[i].mbs_decoded;
+    assert_in_range(sum, 1, 3 * pic->mb_count);
+    h264_scratch_free(scratch);
+    close_stream(&c);
+}
+
 /* Profiles without an 8x8 transform: junk behind a PPS tells nothing, whichever set comes first. */
 static void test_junk_behind_pps(void **state)
 {
@@ -484,6 +511,7 @@ int main(void)
         cmocka_unit_test(test_slices),
         cmocka_unit_test(test_junk_behind_pps),
         cmocka_unit_test(test_redundant_left_alone),
+        cmocka_unit_test(test_redundant_work),
         cmocka_unit_test(test_new_picture),
         cmocka_unit_test(test_starts_without_idr),
         cmocka_unit_test(test_recovery_point),
