@@ -83,11 +83,13 @@ static unsigned slices_in(const struct units *u)
     return n;
 }
 
-static void check_limits(struct run *r)
+/* A frame of each view for an access unit. */
+static void check_limits(struct run *r, unsigned views)
 {
     const struct source *s = r->d.source;
     unsigned had = slices_in(&s->units), has = slices_in(&r->d.units);
-    uint64_t most = (uint64_t)(2 * s->units_total) + (has > had ? has - had : 0) + MOST_DPB;
+    uint64_t most =
+        views * ((uint64_t)(2 * s->units_total) + MOST_DPB) + (has > had ? has - had : 0);
     double most_s = MOST_TIMES * s->clean.cpu_s > MOST_S ? MOST_TIMES * s->clean.cpu_s : MOST_S;
     if (r->out.failed)
         run_failed(r, "records refused, no slot or no memory");
@@ -189,13 +191,13 @@ static void run_one(struct job *job, uint64_t number)
         if (opt.write && number == opt.from)
             run_write(&r);
         decode_units(&r.d.units, r.d.source->tagged, 1, &r.out);
-        check_limits(&r);
+        check_limits(&r, 1);
         check_before(&r);
         check_after(&r);
         count_between(&r);
         decoded_free(&r.out);
         decode_units(&r.d.units, false, 2, &r.out); /* both views, and no access units */
-        check_limits(&r);
+        check_limits(&r, 2);
     }
     decoded_free(&r.out);
     units_free(&r.d.units);
