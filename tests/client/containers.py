@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """What containers say beside the samples, against ffmpeg: display matrices, sizes, the choice among
-streams, clocks that jump, files that are cut off, SPS with a broken VUI. No decoded frame is left
-out.
+streams, clocks that jump, files that are cut off, SPS with a broken VUI, encryption. No decoded
+frame is left out.
 
 Exit codes: 0, 1, 77 skipped (no ffmpeg with libx264).
 """
@@ -204,6 +204,67 @@ def vui(case):
                "exit %d: %s" % (ours.returncode, ours.stderr))
 
 
+def crc32_mpeg(data):
+    crc = 0xffffffff
+    for byte in data:
+        crc ^= byte << 24
+        for _ in range(8):
+            crc = (crc << 1 ^ (0x04c11db7 if crc >> 31 else 0)) & 0xffffffff
+    return crc
+
+
+def sample_aes(data):
+    """MPEG-TS whose program maps call H.264 (0x1b) encrypted by SAMPLE-AES (0xdb)."""
+    data = bytearray(data)
+    for at in range(0, len(data), 188):
+        start = at + 5 + data[at + 4]  # behind the pointer
+        if not data[at + 1] & 0x40 or data[at + 3] & 0x20 or data[start] != 2:
+            continue
+        end = start + 3 + ((data[start + 1] & 15) << 8 | data[start + 2])
+        first = start + 12 + ((data[start + 10] & 15) << 8 | data[start + 11])
+        data[first] = 0xdb
+        data[end - 4:end] = struct.pack(">I", crc32_mpeg(data[start:end - 4]))
+    return bytes(data)
+
+
+def element(name, content):
+    """Of EBML, with a size of eight bytes."""
+    return bytes.fromhex(name) + struct.pack(">Q", len(content) | 1 << 56) + content
+
+
+def inside(data, at):
+    """Begin and end of the content of the element whose size, of one to eight bytes, is there."""
+    length = 9 - data[at].bit_length()
+    size = int.from_bytes(data[at:at + length], "big") & (1 << 7 * length) - 1
+    return at + length, at + length + size
+
+
+def locked_matroska(data):
+    """The first track with a key's name: WebM encryption. The first mention of the tracks is that
+    of the index."""
+    at = data.rindex(bytes.fromhex("1654ae6b"))
+    begin, end = inside(data, at + 4)
+    first, last = inside(data, begin + 1)
+    lock = element("6d80", element("6240", element("5033", b"\1") + element(
+        "5035", element("47e1", b"\5") + element("47e2", b"0123456789abcdef"))))
+    return data[:at] + element("1654ae6b", element("ae", data[first:last] + lock)) + data[end:]
+
+
+def encrypted(case):
+    for scheme, ext, lock in (("SAMPLE-AES", "ts", sample_aes),
+                              ("WebM", "mkv", locked_matroska)):
+        path = "%s/open.%s" % (case.d, ext)
+        options = ["-live", "1", "-write_crc32", "0"] if ext == "mkv" else []
+        case.ffmpeg(*PICTURE, *X264, *options, path)
+        case.equal("%s, not encrypted" % ext, path, whole=False)
+        locked = "%s/locked.%s" % (case.d, ext)
+        pathlib.Path(locked).write_bytes(lock(pathlib.Path(path).read_bytes()))
+        run = case.ours(locked)
+        case.check("encrypted by " + scheme, run.returncode == 5 and not md5s(run.stdout.decode())
+                   and b"encrypted (%s)" % scheme.encode() in run.stderr,
+                   "exit %d: %s" % (run.returncode, run.stderr))
+
+
 def main():
     args = t.parser(__doc__).parse_args()
     if not shutil.which(args.ffmpeg):
@@ -211,7 +272,7 @@ def main():
         return t.SKIPPED
     with tempfile.TemporaryDirectory() as d, t.Daemon(args) as daemon:
         case = Case(args, daemon, d)
-        for group in (matrices, sizes, choice, clocks, changes, cut, vui):
+        for group in (matrices, sizes, choice, clocks, changes, cut, vui, encrypted):
             if not args.only or args.only in group.__name__:
                 group(case)
     print("%d of %d as ffmpeg has it" % (case.count - case.bad, case.count))
