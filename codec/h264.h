@@ -271,7 +271,8 @@ int h264_picture_alloc(struct h264_picture *pic);
 void h264_picture_free_arrays(struct h264_picture *pic);
 
 /* Step 2 of one slice (7.3.4). Slices of any pictures may run at the same time, each with its own
- * scratch. Returns slice->status. On an error the macroblocks before it stay decoded. */
+ * scratch. Returns slice->status. On an error the macroblocks before it stay decoded, but for the
+ * last ten where data follow. */
 int h264_slice_decode(struct h264_slice *slice, struct h264_scratch *scratch);
 /* After step 2 of all slices. True: it decoded them without an error. *coeff_blocks: coefficient
  * blocks in use, never more than the macroblocks can have. */

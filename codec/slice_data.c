@@ -15,6 +15,8 @@
 /* CAVLC blocks are read without a check inside the block; the longest is below this. */
 #define SLICE_PADDING 256
 
+enum { MBS_DOUBTED = 10, BYTES_OF_CUT = 3 };
+
 /* What a macroblock column takes of the line: a pair of an MBAFF frame; or an edge and its address.
  */
 #define LINE_BYTES                                                                                 \
@@ -214,6 +216,27 @@ static void begin_bits(struct h264_scratch *scratch, const uint8_t *nal, size_t 
         bits->data = NULL;
 }
 
+/* From where the parser stands to the stop bit. */
+static ptrdiff_t bytes_left(const struct mb_parser *p)
+{
+    if (!p->format.cabac_mode)
+        return ((ptrdiff_t)p->bits.end - (ptrdiff_t)p->bits.pos) / 8;
+    return p->bits.data + p->bits.end / 8 - h264_cabac_tail(&p->cabac.e);
+}
+
+/* Data is wrong before its syntax is: concealment takes the last macroblocks before an error, too.
+ * Where the data are used up, a cut is likelier, and they are right. */
+static void drop_doubted(struct mb_parser *p)
+{
+    const struct h264_arrays *a = &p->pic->arrays;
+    for (unsigned n = 0; n < MBS_DOUBTED && p->addr > p->first_mb && p->format.plain; n++) {
+        p->addr--;
+        p->mbs_decoded--;
+        if (a->mbs[p->addr].slice == p->slice_index)
+            a->syntax[p->addr].decoded = 0;
+    }
+}
+
 static int slice_decode(struct h264_slice *slice, struct h264_scratch *scratch)
 {
     struct mb_parser *p = &scratch->parser;
@@ -235,6 +258,10 @@ static int slice_decode(struct h264_slice *slice, struct h264_scratch *scratch)
         begin_bits(scratch, slice->nal_c, c_size, slice->data_bit_offset_c, &at, &p->part[1]);
     }
     error = slice_data(p);
+    if ((error || p->addr < p->end_mb) && bytes_left(p) > BYTES_OF_CUT) {
+        error = H264_ERR_DATA;
+        drop_doubted(p);
+    }
     slice->mbs_decoded = p->mbs_decoded;
     atomic_store_explicit(&slice->ready, p->addr, memory_order_release);
     h264_coeff_blocks_return(p);

@@ -147,6 +147,7 @@ struct slice_fields {
     unsigned long_term_reference;
     struct op mmco[8];
     unsigned data, data_bits; /* slice_data(); none: bits that tell slices apart */
+    unsigned words;           /* of ones, behind the data */
     unsigned second_view; /* nal_unit_type 20, view_id 1; IDR pictures are its anchor pictures */
 };
 
@@ -242,6 +243,8 @@ static inline void write_slice(struct bw *w, const struct slice_fields *f,
         bw_u(w, f->data_bits, f->data);
     else
         bw_u(w, 16, 0x5555 + f->first_mb);
+    for (unsigned i = 0; i < f->words; i++)
+        bw_u(w, 32, UINT32_MAX);
     bw_trailing(w);
 }
 

@@ -16,6 +16,8 @@
 
 /* ---- pictures and slices ---- */
 
+enum { SKIP_11_THEN_TYPE_60 = 0x603d }; /* 18 bits of a P slice */
+
 static void test_slices(void **state)
 {
     struct ctx c = plain_ctx(4, 1);
@@ -68,10 +70,34 @@ static void test_redundant_left_alone(void **state)
     close_stream(&c);
 }
 
+/* Data follow an error: the macroblocks before it are doubted. None follow a cut. */
+static void test_doubted(void **state)
+{
+    struct h264_scratch *scratch = h264_scratch_create();
+    for (unsigned cut = 0; cut < 2; cut++) {
+        struct ctx c = plain_ctx(4, 1);
+        open_stream(&c);
+        assert_int_equal(slice(&c, IDR()), H264_OK);
+        assert_int_equal(slice(&c, REF_P(.frame_num = 1, .poc_lsb = 2, .data = SKIP_11_THEN_TYPE_60,
+                                         .data_bits = 18, .words = cut ? 0 : 2)),
+                         H264_OK);
+        flush(&c);
+        struct h264_picture *pic = c.decoded[1];
+        assert_int_equal(h264_slice_decode(&pic->slices[0], scratch), H264_ERR_DATA);
+        assert_int_equal(pic->slices[0].mbs_decoded, cut ? 11 : 1);
+        assert_int_equal(pic->arrays.syntax[0].decoded, 1);
+        assert_int_equal(pic->arrays.syntax[1].decoded, cut);
+        assert_int_equal(h264_picture_derive_motion(pic), H264_OK);
+        assert_int_equal(atomic_load(&pic->damage.missing_mbs), cut ? 1 : 11);
+        close_stream(&c);
+    }
+    h264_scratch_free(scratch);
+}
+
 /* Slices of a few bytes that break off: all of them together decode the picture a few times. */
 static void test_redundant_work(void **state)
 {
-    enum { COPIES = 60, SKIP_11_THEN_TYPE_60 = 0x603d };
+    enum { COPIES = 60 };
     struct ctx c = plain_ctx(4, 1);
     struct h264_scratch *scratch = h264_scratch_create();
     uint32_t sum = 0;
@@ -512,6 +538,7 @@ int main(void)
         cmocka_unit_test(test_junk_behind_pps),
         cmocka_unit_test(test_redundant_left_alone),
         cmocka_unit_test(test_redundant_work),
+        cmocka_unit_test(test_doubted),
         cmocka_unit_test(test_new_picture),
         cmocka_unit_test(test_starts_without_idr),
         cmocka_unit_test(test_recovery_point),
