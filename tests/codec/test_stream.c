@@ -70,6 +70,32 @@ static void test_redundant_left_alone(void **state)
     close_stream(&c);
 }
 
+/* More slices than 16 bits can count, of a macroblock each. */
+static void test_many_slices(void **state)
+{
+    enum { INTRA_16X16_OF_NO_LEVELS = 0x27 };
+    struct ctx c = plain_ctx(4, 1);
+    struct h264_scratch *scratch = h264_scratch_create();
+    c.sps.mb_width = 257;
+    c.sps.mb_height = 256;
+    c.sps.level_idc = 62;
+    open_stream(&c);
+    for (unsigned i = 0; i < 257 * 256; i++)
+        assert_int_equal(
+            slice(&c, IDR(.first_mb = i, .data = INTRA_16X16_OF_NO_LEVELS, .data_bits = 8)),
+            H264_OK);
+    flush(&c);
+    struct h264_picture *pic = c.decoded[0];
+    assert_int_equal(pic->slice_count, 257 * 256);
+    for (unsigned i = 0; i < pic->slice_count; i++)
+        assert_int_equal(h264_slice_decode(&pic->slices[i], scratch), H264_OK);
+    assert_int_equal(h264_picture_derive_motion(pic), H264_OK);
+    assert_int_equal(atomic_load(&pic->damage.missing_mbs), 0);
+    assert_int_equal(pic->arrays.mbs[pic->mb_count - 1].slice, pic->mb_count - 1);
+    h264_scratch_free(scratch);
+    close_stream(&c);
+}
+
 /* Data follow an error: the macroblocks before it are doubted. None follow a cut. */
 static void test_doubted(void **state)
 {
@@ -539,6 +565,7 @@ int main(void)
         cmocka_unit_test(test_redundant_left_alone),
         cmocka_unit_test(test_redundant_work),
         cmocka_unit_test(test_doubted),
+        cmocka_unit_test(test_many_slices),
         cmocka_unit_test(test_new_picture),
         cmocka_unit_test(test_starts_without_idr),
         cmocka_unit_test(test_recovery_point),
