@@ -211,6 +211,7 @@ static void outputs_release(struct stream *st)
         sel->outputs = out->output.next;
         if (!sel->outputs)
             sel->outputs_tail = &sel->outputs;
+        out->output.next = NULL;
         stream_give_output(st, out);
     }
 }
