@@ -142,7 +142,7 @@ int source_set(struct configured_source *s, const char *folder, const char *key,
         return field_set(&s->password, value, why);
     if (!strcmp(key, "password_file") && (s->password_file || !s->password))
         return secret_set(s, folder, value, why);
-    if (!strncmp(key, "read.", 5) || !strncmp(key, "control.", 8))
+    if (!strncmp(key, "read.", 5) || !strncmp(key, "control.", 8) || !strncmp(key, "device.", 7))
         return rights_set(&s->rights, key, value, why);
     if (!strncmp(key, "password", 8) && (!key[8] || !strcmp(key + 8, "_file"))) {
         snprintf(why, CONFIG_WHY, "password and password_file: one of them");

@@ -34,8 +34,10 @@ void settings_list(FILE *to)
     for (size_t i = 0; i < sizeof(of_sources) / sizeof(of_sources[0]); i++)
         fprintf(to, "sources.NAME.%s\n", of_sources[i]);
     for (unsigned i = 0; (key = rights_key(i)) != NULL; i++)
-        fprintf(to, "sources.NAME.%s\tlist\t\t\twho may %s it: names or numbers\n", key,
-                key[0] == 'r' ? "read" : "control");
+        fprintf(to, "sources.NAME.%s\tlist\t\t\twho may %s: names or numbers\n", key,
+                key[0] == 'r'   ? "read it"
+                : key[0] == 'c' ? "control it"
+                                : "have its frames in device memory");
     for (unsigned i = 0; (key = camera_params_key(i, &help)) != NULL; i++)
         fprintf(to, "sources.NAME.%s\tcamera\t\t\t%s\n", key, help);
 }

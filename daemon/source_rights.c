@@ -8,18 +8,22 @@
 #include <errno.h>
 #include <grp.h>
 #include <pwd.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const struct {
     const char *key;
-    bool control, groups;
+    size_t rule; /* its offset */
+    bool groups;
 } keys[] = {
-    {"read.users", false, false},
-    {"read.groups", false, true},
-    {"control.users", true, false},
-    {"control.groups", true, true},
+    {"read.users", offsetof(struct source_rights, read), false},
+    {"read.groups", offsetof(struct source_rights, read), true},
+    {"control.users", offsetof(struct source_rights, control), false},
+    {"control.groups", offsetof(struct source_rights, control), true},
+    {"device.users", offsetof(struct source_rights, device), false},
+    {"device.groups", offsetof(struct source_rights, device), true},
 };
 enum { KEYS = sizeof(keys) / sizeof(keys[0]) };
 
@@ -77,12 +81,12 @@ int rights_set(struct source_rights *r, const char *key, const char *value, char
         i++;
     if (i == KEYS || strlen(value) >= ACCESS_NAMES) {
         snprintf(why, CONFIG_WHY,
-                 i == KEYS ? "%.60s: expected read or control, with users or groups"
+                 i == KEYS ? "%.60s: expected read, control or device, with users or groups"
                            : "%.60s: the list is too long",
                  key);
         return -1;
     }
-    struct access_rule *rule = keys[i].control ? &r->control : &r->read;
+    struct access_rule *rule = (struct access_rule *)((char *)r + keys[i].rule);
     rule->given = true;
     snprintf(keys[i].groups ? rule->group_names : rule->user_names, ACCESS_NAMES, "%s", value);
     return names_find(key, value, keys[i].groups, keys[i].groups ? rule->groups : rule->users,
@@ -101,6 +105,7 @@ void rights_inherit(struct source_rights *r, const struct source_rights *from)
 {
     rule_inherit(&r->read, &from->read);
     rule_inherit(&r->control, &from->control);
+    rule_inherit(&r->device, &from->device);
 }
 
 static bool rule_same(const struct access_rule *a, const struct access_rule *b)
@@ -112,7 +117,8 @@ static bool rule_same(const struct access_rule *a, const struct access_rule *b)
 
 bool rights_same(const struct source_rights *a, const struct source_rights *b)
 {
-    return rule_same(&a->read, &b->read) && rule_same(&a->control, &b->control);
+    return rule_same(&a->read, &b->read) && rule_same(&a->control, &b->control) &&
+           rule_same(&a->device, &b->device);
 }
 
 /* ---- the question ---- */
@@ -138,6 +144,11 @@ bool rights_read(const struct source_rights *r, const struct access_subject *who
 bool rights_control(const struct source_rights *r, const struct access_subject *who)
 {
     return r->control.given ? rule_names(&r->control, who) : rights_read(r, who);
+}
+
+bool rights_device(const struct source_rights *r, const struct access_subject *who)
+{
+    return r->device.given && rule_names(&r->device, who);
 }
 
 /* ---- texts ---- */
@@ -180,4 +191,5 @@ void rights_print(const struct source_rights *r, const char *before, const char 
 {
     rule_print(&r->read, "read", before, after, to);
     rule_print(&r->control, "control", before, after, to);
+    rule_print(&r->device, "device", before, after, to);
 }

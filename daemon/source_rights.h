@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Who may read and who may control a source: users and groups of the configuration.
+ * Who may read and who may control a source, and who may have its frames in device memory: users
+ * and groups of the configuration.
  */
 #ifndef PELTON_SOURCE_RIGHTS_H
 #define PELTON_SOURCE_RIGHTS_H
@@ -22,9 +23,10 @@ struct access_rule {
     char user_names[ACCESS_NAMES], group_names[ACCESS_NAMES]; /* as written, commas between */
 };
 
-/* Who may control may read. Without a rule for control, readers may control. */
+/* Who may control may read. Without a rule for control, readers may control. Without a rule for
+ * device, nobody has frames in device memory: no driver makes them read-only. */
 struct source_rights {
-    struct access_rule read, control;
+    struct access_rule read, control, device;
 };
 
 /* Who asks: its groups are the primary and the supplementary ones. */
@@ -34,7 +36,7 @@ struct access_subject {
     size_t n_groups;
 };
 
-/* Keys: read.users, read.groups, control.users, control.groups. NULL after the last one. */
+/* Keys: users and groups of read, control and device, as read.users. NULL after the last one. */
 const char *rights_key(unsigned index);
 /* value: names or numbers with commas between; empty: nobody. 0, or -1 with the reason. */
 int rights_set(struct source_rights *r, const char *key, const char *value, char why[CONFIG_WHY]);
@@ -42,6 +44,7 @@ int rights_set(struct source_rights *r, const char *key, const char *value, char
 void rights_inherit(struct source_rights *r, const struct source_rights *from);
 bool rights_same(const struct source_rights *a, const struct source_rights *b);
 bool rights_read(const struct source_rights *r, const struct access_subject *who);
+bool rights_device(const struct source_rights *r, const struct access_subject *who);
 bool rights_control(const struct source_rights *r, const struct access_subject *who);
 /* "users ann, bob and group operators", or "nobody". */
 void access_describe(const struct access_rule *rule, char *out, size_t size);

@@ -21,7 +21,7 @@ static bool params_in_range(const struct pelton_open_params *p)
            p->on_error <= PELTON_ON_ERROR_SHOW_ALL && (int)p->views >= 0 &&
            p->views <= PELTON_VIEWS_BOTH && (int)p->side_data >= 0 &&
            p->side_data <= PELTON_SIDE_ALL && (int)p->bench.transport >= 0 &&
-           p->bench.transport <= PELTON_READBACK && p->n_blur <= PELTON_MAX_BLURS &&
+           p->bench.transport <= PELTON_DEVICE && p->n_blur <= PELTON_MAX_BLURS &&
            (int)p->skip >= 0 && p->skip <= PELTON_SKIP_NONKEY;
 }
 
@@ -202,6 +202,18 @@ void pelton_release(struct pelton_stream *s, const struct pelton_frame *frame)
         pelton_share_release(s->share, frame);
     else
         pelton_stream_release(s, frame);
+}
+
+int pelton_device_memory_sized(const struct pelton_stream *s, const struct pelton_frame *frame,
+                               struct pelton_device_memory *out, size_t size)
+{
+    struct pelton_device_memory memory;
+    if (s->share || !pelton_stream_device(s, frame, &memory)) {
+        return pelton_fail(s->conn, PELTON_ERR_USAGE, "open the stream with PELTON_DEVICE",
+                           "the frame is not held, or not in device memory");
+    }
+    PELTON_GIVE(out, size, &memory);
+    return PELTON_OK;
 }
 
 int pelton_stats_sized(struct pelton_stream *s, int timeout_ms, struct pelton_stats *out,

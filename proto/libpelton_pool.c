@@ -5,7 +5,8 @@
  * The happy path is: map once for each FormatChanged, one frame for each FrameReady, unmap when a
  * newer epoch exists and nobody holds a frame. The failure modes are: numbers that contradict each
  * other, a memfd that could shrink (no seal), a memfd that is too small, no address space. The
- * daemon is not trusted: each number is compared before use.
+ * daemon is not trusted: each number is compared before use. The driver that imports device memory
+ * compares its size.
  */
 #include "proto/libpelton_pool.h"
 
@@ -15,6 +16,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { MAX_SLOTS = 65536, MAX_SIDE = 65536, MAX_ROW = 1 << 24 };
 #define MAX_SLOT_SIZE ((uint64_t)1 << 40)
@@ -65,6 +67,26 @@ static int memory_map(struct pelton_pool *pool, const Pelton__FormatChanged *m, 
     return PELTON_OK;
 }
 
+/* No seal holds for device memory, and nobody maps it here. */
+static int memory_keep(struct pelton_pool *pool, const Pelton__FormatChanged *m, int fd)
+{
+    struct pelton_device_memory *d = &pool->device;
+    if (wire_device_memory_to(m->device, d) < 0 || d->allocation_size < m->memfd_size) {
+        d->handle_type = PELTON_HANDLE_NONE;
+        return PELTON_ERR_PROTOCOL;
+    }
+    d->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    if (d->fd < 0) {
+        d->handle_type = PELTON_HANDLE_NONE;
+        return PELTON_ERR_NOMEM;
+    }
+    d->buffer_size = m->memfd_size;
+    d->epoch = m->epoch;
+    d->slots = m->slots;
+    d->slot_size = m->slot_size;
+    return PELTON_OK;
+}
+
 static void pool_describe(struct pelton_pool *pool, const Pelton__FormatChanged *m)
 {
     pool->epoch = m->epoch;
@@ -89,15 +111,18 @@ static void pool_describe(struct pelton_pool *pool, const Pelton__FormatChanged 
     pool->orientation = m->orientation <= PELTON_TURNED_270 ? m->orientation : 0;
 }
 
-int pelton_pool_map(const Pelton__FormatChanged *m, int fd, struct pelton_pool **out)
+int pelton_pool_map(const Pelton__FormatChanged *m, int fd, bool device, struct pelton_pool **out)
 {
-    if (!format_valid(m) || (m->memfd_size > 0) != (fd >= 0))
+    if (!format_valid(m) || (m->memfd_size > 0) != (fd >= 0) ||
+        (m->device != NULL) != (device && fd >= 0))
         return PELTON_ERR_PROTOCOL;
     struct pelton_pool *pool = calloc(1, sizeof(*pool));
     if (!pool)
         return PELTON_ERR_NOMEM;
     pool_describe(pool, m);
-    int rc = fd >= 0 ? memory_map(pool, m, fd) : PELTON_OK;
+    int rc = PELTON_OK;
+    if (fd >= 0)
+        rc = m->device ? memory_keep(pool, m, fd) : memory_map(pool, m, fd);
     if (rc < 0) {
         free(pool);
         return rc;
@@ -112,13 +137,26 @@ void pelton_pool_unmap(struct pelton_pool *pool)
         return;
     if (pool->memory)
         munmap((void *)pool->memory, pool->memory_size);
+    if (pool->device.handle_type)
+        close(pool->device.fd);
     free(pool);
+}
+
+bool pelton_pool_device(const struct pelton_pool *pool, uint32_t slot,
+                        struct pelton_device_memory *out)
+{
+    if (!pool->device.handle_type || slot >= pool->slots)
+        return false;
+    *out = pool->device;
+    for (uint32_t i = 0; i < pool->planes; i++)
+        out->offset[i] = slot * pool->slot_size + pool->plane_offset[i];
+    return true;
 }
 
 bool pelton_pool_frame(const struct pelton_pool *pool, const Pelton__FrameReady *m,
                        struct pelton_frame *out)
 {
-    if (!pool->memory || m->slot >= pool->slots)
+    if ((!pool->memory && !pool->device.handle_type) || m->slot >= pool->slots)
         return false;
     *out = (struct pelton_frame){
         .sequence = m->sequence,
@@ -151,9 +189,9 @@ bool pelton_pool_frame(const struct pelton_pool *pool, const Pelton__FrameReady 
         out->trace_ns[i] = m->trace_ns[i];
     wire_camera_to(m->camera, &out->camera);
     wire_copy(out->pix_fmt, sizeof(out->pix_fmt), pool->pix_fmt);
-    const uint8_t *slot = pool->memory + (uint64_t)m->slot * pool->slot_size;
+    const uint8_t *slot = pool->memory ? pool->memory + (uint64_t)m->slot * pool->slot_size : NULL;
     for (uint32_t i = 0; i < pool->planes; i++) {
-        out->data[i] = slot + pool->plane_offset[i];
+        out->data[i] = slot ? slot + pool->plane_offset[i] : NULL;
         out->stride[i] = pool->stride[i];
         out->plane_width[i] = pool->plane_width[i];
         out->plane_height[i] = pool->plane_height[i];

@@ -17,15 +17,19 @@ struct pelton_pool {
     struct pelton_colour colour;
     struct pelton_vui vui;
     uint32_t orientation;
-    const uint8_t *memory; /* NULL without a pool */
+    const uint8_t *memory; /* NULL without a pool, and in device memory */
     size_t memory_size;
-    uint32_t users; /* frames queued or held by the caller */
+    struct pelton_device_memory device; /* its fd is the pool's; handle_type 0: host memory */
+    uint32_t users;                     /* frames queued or held by the caller */
 };
 
-/* Checks every number and seal, then maps the memory. fd is borrowed; -1: none. Returns
- * PELTON_ERR_PROTOCOL or PELTON_ERR_NOMEM. */
-int pelton_pool_map(const Pelton__FormatChanged *m, int fd, struct pelton_pool **out);
+/* Checks every number and seal, then maps the memory. device: it is to be the GPU's, which is the
+ * caller's to import. fd is borrowed; -1: none. Returns PELTON_ERR_PROTOCOL or PELTON_ERR_NOMEM. */
+int pelton_pool_map(const Pelton__FormatChanged *m, int fd, bool device, struct pelton_pool **out);
 void pelton_pool_unmap(struct pelton_pool *pool); /* NULL allowed */
+/* The device memory of a frame. False: the pool is in host memory, or has no such slot. */
+bool pelton_pool_device(const struct pelton_pool *pool, uint32_t slot,
+                        struct pelton_device_memory *out);
 /* False where the slot is not in the pool. */
 bool pelton_pool_frame(const struct pelton_pool *pool, const Pelton__FrameReady *m,
                        struct pelton_frame *out);

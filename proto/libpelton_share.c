@@ -26,8 +26,9 @@ bool pelton_share_wanted(const struct pelton_open_params *p)
     struct stat st;
     /* rectangles without a size mean the file's first picture, which only one stream decodes */
     bool sized = p->n_blur == 0 || p->blur_width;
-    return p->devices > 1 && sized && !p->uri && p->policy == PELTON_LOSSLESS && !p->fields &&
-           !p->realtime && p->views == PELTON_VIEW_BASE && p->on_error != PELTON_ON_ERROR_FAIL &&
+    return p->devices > 1 && sized && p->bench.transport != PELTON_DEVICE && !p->uri &&
+           p->policy == PELTON_LOSSLESS && !p->fields && !p->realtime &&
+           p->views == PELTON_VIEW_BASE && p->on_error != PELTON_ON_ERROR_FAIL &&
            fstat(p->fd, &st) == 0 && S_ISREG(st.st_mode);
 }
 

@@ -32,7 +32,7 @@ static void pools_trim(struct pelton_stream *s)
     }
 }
 
-static struct pelton_pool *pool_find(struct pelton_stream *s, uint32_t epoch)
+static struct pelton_pool *pool_find(const struct pelton_stream *s, uint32_t epoch)
 {
     for (struct pelton_pool *pool = s->pools; pool; pool = pool->next)
         if (pool->epoch == epoch)
@@ -45,7 +45,8 @@ static int stream_on_format(struct pelton_stream *s, struct frame *f,
 {
     int fd = frame_take_fd(f, 0);
     struct pelton_pool *pool = NULL;
-    int rc = pool_find(s, m->epoch) ? PELTON_ERR_PROTOCOL : pelton_pool_map(m, fd, &pool);
+    int rc =
+        pool_find(s, m->epoch) ? PELTON_ERR_PROTOCOL : pelton_pool_map(m, fd, s->device, &pool);
     if (fd >= 0)
         close(fd);
     if (rc == PELTON_ERR_PROTOCOL) {
@@ -175,6 +176,7 @@ struct pelton_stream *pelton_stream_create(struct pelton *conn,
     s->conn = conn;
     s->id = ++conn->last_object;
     s->policy = params->policy;
+    s->device = params->bench.transport == PELTON_DEVICE;
     s->tail = &s->head;
     if (stream_table_add(&conn->by_id, s->id, s) < 0) {
         free(s);
@@ -335,6 +337,13 @@ void pelton_stream_release(struct pelton_stream *s, const struct pelton_frame *f
     if (!s->conn->dead)
         pelton_send(s->conn, WIRE_RELEASE, 0, s->id, &release.base, NULL, 0);
     pools_trim(s);
+}
+
+bool pelton_stream_device(const struct pelton_stream *s, const struct pelton_frame *frame,
+                          struct pelton_device_memory *out)
+{
+    const struct pelton_pool *pool = pool_find(s, frame->epoch);
+    return pool && pool->users > 0 && pelton_pool_device(pool, frame->slot, out);
 }
 
 int pelton_stream_stats(struct pelton_stream *s, int64_t deadline, struct pelton_stats *out)

@@ -25,6 +25,7 @@ struct pelton_stream {
     struct pelton_stream *next, **link; /* in the connection's list; link points to this stream */
     uint32_t id;                        /* object_id */
     enum pelton_policy policy;
+    bool device; /* PELTON_DEVICE is wanted */
     uint32_t open_request;
     bool replied, refused, ended, credit_out;
     char waiting[256]; /* why its source is not there; empty: it is */
@@ -51,6 +52,9 @@ int pelton_stream_wait(struct pelton_stream *s, int64_t deadline, const struct p
 /* As pelton_next, pelton_release and pelton_stats. */
 int pelton_stream_next(struct pelton_stream *s, int64_t deadline, struct pelton_frame *out);
 void pelton_stream_release(struct pelton_stream *s, const struct pelton_frame *frame);
+/* False: the frame is not of this stream, or in host memory. */
+bool pelton_stream_device(const struct pelton_stream *s, const struct pelton_frame *frame,
+                          struct pelton_device_memory *out);
 int pelton_stream_stats(struct pelton_stream *s, int64_t deadline, struct pelton_stats *out);
 /* Takes the head of its queue, which is not empty. */
 void pelton_stream_take(struct pelton_stream *s, struct pelton_frame *out);

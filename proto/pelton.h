@@ -178,13 +178,16 @@ struct pelton_rect {
 };
 enum { PELTON_MAX_BLURS = 16 };
 
-/* Where decoded frames end. Benchmarks measure the steps before delivery with the other two. */
+/* Where decoded frames end. Benchmarks measure the steps before delivery with NONE and READBACK. */
 enum pelton_transport {
-    PELTON_SHM,     /* in shared memory, announced one by one: pelton_next gives them */
-    PELTON_NONE,    /* on the GPU; no frame is announced */
-    PELTON_READBACK /* in host memory; no frame is announced */
+    PELTON_SHM,      /* in shared memory, announced one by one: pelton_next gives them */
+    PELTON_NONE,     /* on the GPU; no frame is announced */
+    PELTON_READBACK, /* in host memory; no frame is announced */
+    /* In memory of the GPU, announced one by one, for a program that imports it: pelton_device.h.
+     * The daemon's configuration allows it (PELTON_ERR_PERMISSION). Not of raw cameras. */
+    PELTON_DEVICE
 };
-/* For benchmarks; all zero otherwise. */
+/* All zero, but for benchmarks and for PELTON_DEVICE. */
 struct pelton_bench_params {
     enum pelton_transport transport;
     uint32_t reserved;
@@ -229,7 +232,7 @@ struct pelton_open_params {
     enum pelton_views views;
     /* So many of the daemon's devices share a file; its frames come in order all the same. 0, 1:
      * one device. Only a regular file by fd with PELTON_LOSSLESS is shared, and not with fields,
-     * both views, realtime, or PELTON_ON_ERROR_FAIL. Other sources use one device. */
+     * both views, realtime, PELTON_ON_ERROR_FAIL or PELTON_DEVICE. Other sources use one device. */
     uint32_t devices;
     /* Rectangles that leave blurred, besides those of the source's configuration. A rectangle
      * outside the picture ends the stream with PELTON_ERR_USAGE. */
@@ -330,9 +333,10 @@ struct pelton_frame {
     uint32_t width, height; /* pixels, cropped */
     char pix_fmt[16];       /* FFmpeg's name */
     uint32_t planes;
-    uint32_t flags;         /* enum pelton_frame_flags */
-    const uint8_t *data[4]; /* read-only shared memory, valid until pelton_release */
-    uint32_t stride[4];     /* bytes from row to row */
+    uint32_t flags; /* enum pelton_frame_flags */
+    /* Read-only shared memory, valid until pelton_release; NULL with PELTON_DEVICE. */
+    const uint8_t *data[4];
+    uint32_t stride[4];                       /* bytes from row to row */
     uint32_t plane_width[4], plane_height[4]; /* bytes of a row, rows */
     int64_t pts;      /* best-effort presentation time in time_base; INT64_MIN: none */
     int64_t dts;      /* of the access unit, in time_base */
@@ -441,6 +445,7 @@ static inline int pelton_controls(struct pelton_stream *stream, int timeout_ms,
                                   struct pelton_control out[PELTON_MAX_CONTROLS], uint32_t *n_out);
 
 #include "pelton_daemon.h" /* named sources, and the daemon itself */
+#include "pelton_device.h" /* frames in memory of the GPU */
 #include "pelton_sized.h"  /* the functions that pass sizes on */
 
 #ifdef __cplusplus

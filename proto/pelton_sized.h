@@ -30,6 +30,9 @@ PELTON_API int pelton_probe_sized(struct pelton *conn, const struct pelton_open_
                                   size_t info_size, struct pelton_probe_sei *sei, size_t sei_size);
 PELTON_API int pelton_next_sized(struct pelton_stream *stream, int timeout_ms,
                                  struct pelton_frame *out, size_t size);
+PELTON_API int pelton_device_memory_sized(const struct pelton_stream *stream,
+                                          const struct pelton_frame *frame,
+                                          struct pelton_device_memory *out, size_t size);
 PELTON_API int pelton_stats_sized(struct pelton_stream *stream, int timeout_ms,
                                   struct pelton_stats *out, size_t size);
 PELTON_API void pelton_stats_add_sized(struct pelton_stats *sum, const struct pelton_stats *more,
@@ -110,6 +113,13 @@ static inline int pelton_next(struct pelton_stream *stream, int timeout_ms,
                               struct pelton_frame *out)
 {
     return pelton_next_sized(stream, timeout_ms, out, sizeof(*out));
+}
+
+static inline int pelton_device_memory(const struct pelton_stream *stream,
+                                       const struct pelton_frame *frame,
+                                       struct pelton_device_memory *out)
+{
+    return pelton_device_memory_sized(stream, frame, out, sizeof(*out));
 }
 
 static inline int pelton_stats(struct pelton_stream *stream, int timeout_ms,

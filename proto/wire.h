@@ -105,6 +105,10 @@ void wire_device_from(const struct pelton_device *in, Pelton__Device *out);
 /* in may be NULL: empty */
 void wire_device_to(const Pelton__Device *in, struct pelton_device *out);
 
+void wire_device_memory_from(const struct pelton_device_memory *in, Pelton__DeviceMemory *out);
+/* fd is -1, layout and offsets are 0. PELTON_ERR_PROTOCOL: another handle, or a length is wrong. */
+int wire_device_memory_to(const Pelton__DeviceMemory *in, struct pelton_device_memory *out);
+
 void wire_camera_from(const struct pelton_camera *in, Pelton__Camera *out);
 /* in may be NULL: not present */
 void wire_camera_to(const Pelton__Camera *in, struct pelton_camera *out);

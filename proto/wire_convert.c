@@ -216,7 +216,7 @@ int wire_open_to(const Pelton__Open *in, struct pelton_open_params *out,
                  struct wire_stretch *stretch)
 {
     if (!(in->max_fps >= 0 && in->max_fps <= 1e6) || in->policy > PELTON_FIFO ||
-        in->transport > PELTON_READBACK || in->on_error > PELTON_ON_ERROR_SHOW_ALL ||
+        in->transport > PELTON_DEVICE || in->on_error > PELTON_ON_ERROR_SHOW_ALL ||
         in->side_data > PELTON_SIDE_ALL || in->views > PELTON_VIEWS_BOTH ||
         in->skip > PELTON_SKIP_NONKEY || (in->skip && in->views) || !stretch_valid(in)) {
         return PELTON_ERR_USAGE;
@@ -317,6 +317,41 @@ void wire_failure_to(const Pelton__Failure *in, struct pelton_failure *out)
         wire_cause(out, in->cause);
         wire_copy(out->hint, sizeof(out->hint), in->hint);
     }
+}
+
+void wire_device_memory_from(const struct pelton_device_memory *in, Pelton__DeviceMemory *out)
+{
+    pelton__device_memory__init(out);
+    out->handle_type = in->handle_type;
+    out->allocation_size = in->allocation_size;
+    out->memory_type = in->memory_type;
+    out->dedicated = in->dedicated;
+    out->device_uuid = (ProtobufCBinaryData){sizeof(in->device_uuid), (uint8_t *)in->device_uuid};
+    out->driver_uuid = (ProtobufCBinaryData){sizeof(in->driver_uuid), (uint8_t *)in->driver_uuid};
+    if (in->luid_valid)
+        out->device_luid =
+            (ProtobufCBinaryData){sizeof(in->device_luid), (uint8_t *)in->device_luid};
+}
+
+int wire_device_memory_to(const Pelton__DeviceMemory *in, struct pelton_device_memory *out)
+{
+    memset(out, 0, sizeof(*out));
+    if (in->handle_type != PELTON_HANDLE_OPAQUE_FD ||
+        in->device_uuid.len != sizeof(out->device_uuid) ||
+        in->driver_uuid.len != sizeof(out->driver_uuid) ||
+        (in->device_luid.len && in->device_luid.len != sizeof(out->device_luid)))
+        return PELTON_ERR_PROTOCOL;
+    out->fd = -1;
+    out->handle_type = in->handle_type;
+    out->allocation_size = in->allocation_size;
+    out->memory_type = in->memory_type;
+    out->dedicated = in->dedicated;
+    out->luid_valid = in->device_luid.len > 0;
+    memcpy(out->device_uuid, in->device_uuid.data, sizeof(out->device_uuid));
+    memcpy(out->driver_uuid, in->driver_uuid.data, sizeof(out->driver_uuid));
+    if (out->luid_valid)
+        memcpy(out->device_luid, in->device_luid.data, sizeof(out->device_luid));
+    return PELTON_OK;
 }
 
 void wire_device_from(const struct pelton_device *in, Pelton__Device *out)

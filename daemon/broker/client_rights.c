@@ -71,6 +71,13 @@ bool client_may_control(const struct client *c, const struct named_source *n)
     return client_administers(c) || rights_control(&n->config.rights, &who);
 }
 
+bool client_may_import(const struct client *c, const struct named_source *n)
+{
+    const struct access_subject who = subject_of(c);
+    return client_administers(c) ||
+           rights_device(n ? &n->config.rights : &c->broker->settings->rights, &who);
+}
+
 static int client_refuse(const struct named_source *n, const char *act, const char *key,
                          const struct access_rule *rule, struct pelton_failure *failure)
 {
@@ -99,4 +106,19 @@ int client_refuse_control(const struct named_source *n, struct pelton_failure *f
     const struct source_rights *r = &n->config.rights;
     return r->control.given ? client_refuse(n, "control", "control", &r->control, failure)
                             : client_refuse(n, "control", "read", &r->read, failure);
+}
+
+int client_refuse_import(const struct named_source *n, const char *name,
+                         struct pelton_failure *failure)
+{
+    char place[96] = "rights.device";
+    bool own = n && n->config.rights.device.given && !n->config.rights.device.inherited;
+    if (own)
+        snprintf(place, sizeof(place), "sources.%.60s.device", n->config.name);
+    failure->code = PELTON_ERR_PERMISSION;
+    snprintf(failure->cause, sizeof(failure->cause),
+             "%.80s: frames in device memory are not allowed to this user (%s)", name, place);
+    snprintf(failure->hint, sizeof(failure->hint),
+             "have the user added to %.80s.users, or read frames in host memory", place);
+    return failure->code;
 }

@@ -16,8 +16,13 @@ void client_free(struct client *c);
 bool client_administers(const struct client *c);
 bool client_may_read(const struct client *c, const struct named_source *n);
 bool client_may_control(const struct client *c, const struct named_source *n);
+/* Frames in device memory; n NULL: of a file, or of an address that is no named source. */
+bool client_may_import(const struct client *c, const struct named_source *n);
 /* The rule that refuses it; PELTON_ERR_PERMISSION. */
 int client_refuse_read(const struct named_source *n, struct pelton_failure *failure);
 int client_refuse_control(const struct named_source *n, struct pelton_failure *failure);
+/* name: of the stream */
+int client_refuse_import(const struct named_source *n, const char *name,
+                         struct pelton_failure *failure);
 
 #endif

@@ -220,6 +220,24 @@ static int admit_address(struct broker_stream *s, struct pelton_failure *failure
     return rc;
 }
 
+/* Every named source of this address has to allow it. */
+static int admit_import(struct broker_stream *s, struct pelton_failure *failure)
+{
+    const struct named_source *refuses = NULL, *n = s->source.origin;
+    bool named = n != NULL;
+    if (n && !client_may_import(s->client, n))
+        refuses = n;
+    for (n = s->source.open->uri[0] ? s->broker->named : NULL; n && !refuses; n = n->next) {
+        if (!same_address(n->config.address, s->source.open->uri))
+            continue;
+        named = true;
+        refuses = client_may_import(s->client, n) ? NULL : n;
+    }
+    if (!refuses && (named || client_may_import(s->client, NULL)))
+        return PELTON_OK;
+    return client_refuse_import(refuses, stream_name(s), failure);
+}
+
 static int admit(struct broker_stream *s, struct frame *f, struct pelton_failure *failure)
 {
     struct pelton_open_params p;
@@ -266,6 +284,8 @@ int source_admit(struct broker_stream *s, struct frame *f, uint64_t now_ms,
                              "close other streams, or raise LimitNOFILE");
     }
     int rc = admit(s, f, failure);
+    if (rc == 0 && !s->probe && s->source.open->transport == PELTON_DEVICE)
+        rc = admit_import(s, failure);
     if (rc < 0)
         return rc;
     struct quarantine_key key = quarantine_key_of(s->source.fd, s->source.open->uri);

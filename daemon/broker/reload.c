@@ -73,12 +73,19 @@ static void end_readers(struct broker *b, struct named_source *n)
 static void refuse_readers(struct broker *b, struct named_source *n)
 {
     struct pelton_failure failure;
-    client_refuse_read(n, &failure);
-    for (struct broker_stream *s = b->streams; s; s = s->next)
-        if (s->source.named == n && !client_may_read(s->client, n)) {
-            stream_withdraw(s);
-            stream_fail(s, failure.code, failure.hint, "%s", failure.cause);
-        }
+    for (struct broker_stream *s = b->streams; s; s = s->next) {
+        if (s->source.named != n)
+            continue;
+        bool device = s->source.open->transport == PELTON_DEVICE;
+        if (!client_may_read(s->client, n))
+            client_refuse_read(n, &failure);
+        else if (device && !client_may_import(s->client, n))
+            client_refuse_import(n, stream_name(s), &failure);
+        else
+            continue;
+        stream_withdraw(s);
+        stream_fail(s, failure.code, failure.hint, "%s", failure.cause);
+    }
 }
 
 static void move_reader(struct broker_stream *s, const struct named_source *n)

@@ -19,6 +19,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     FIFO_DEFAULT = 4,
@@ -194,6 +195,11 @@ void delivery_credit(struct broker_stream *s, uint32_t count)
 bool delivery_format(struct broker_stream *s, Pelton__FormatChanged *m, int memfd)
 {
     struct stream_delivery *d = &s->delivery;
+    if (m->device && s->source.open->transport != PELTON_DEVICE) {
+        if (memfd >= 0)
+            close(memfd);
+        return false;
+    }
     struct reader_pool *p = reader_pool_create(m, s->wid, d->last_epoch + 1, memfd);
     if (!p)
         return false;

@@ -52,7 +52,9 @@ static void stream_survive(struct broker_stream *s, bool by_stream, bool alone)
 /* Nobody knows where to go on in a stream without frames that are counted. A probe begins anew. */
 static bool can_resume(const struct broker_stream *s)
 {
-    return s->source.resumable && (s->probe || s->source.open->transport == PELTON_SHM);
+    uint32_t transport = s->source.open->transport;
+    return s->source.resumable &&
+           (s->probe || transport == PELTON_SHM || transport == PELTON_DEVICE);
 }
 
 static void stream_quarantine(struct broker_stream *s, uint64_t now_ms)

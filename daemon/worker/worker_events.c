@@ -74,6 +74,11 @@ static void on_format(void *ctx, const struct feed_format *f)
     sar.den = f->sar.den;
     wire_colour_from(&f->colour, &colour);
     wire_vui_from(&f->vui, &vui);
+    Pelton__DeviceMemory device;
+    if (f->device.handle_type) {
+        wire_device_memory_from(&f->device, &device);
+        m.device = &device;
+    }
     m.planes = list;
     m.time_base = &time_base;
     m.sar = &sar;

@@ -93,6 +93,13 @@ static int camera_start_reader(struct worker_stream *ws, const Pelton__Open *m,
 {
     struct camera_kept kept = {.n = (uint32_t)m->n_controls};
     int rc = wire_controls_to(m->controls, m->n_controls, kept.list);
+    if (rc == 0 && p->bench.transport == PELTON_DEVICE) {
+        *failure = (struct pelton_failure){PELTON_ERR_USAGE, "",
+                                           "read its frames in host memory (PELTON_SHM)"};
+        snprintf(failure->cause, sizeof(failure->cause),
+                 "%.120s: a raw camera gives no frames in device memory", m->name);
+        return failure->code;
+    }
     rc = rc ? rc : worker_need_cameras(ws->worker, failure);
     return rc ? rc
               : camera_open(ws->worker->cameras, p, &kept, m->resume_sequence, ws->probe,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Buffers: memory types, allocation, import of host memory.
+ * Buffers: memory types, allocation, import of host memory, export of device memory.
  */
 #include "gpu/engine/buffers.h"
 
@@ -249,6 +249,68 @@ int gpu_buffer_import(struct gpu *g, void *memory, uint64_t size, VkBufferUsageF
     VK(g, g->vk.vkAllocateMemory(g->device, &allocate, NULL, &b.memory));
     log_memory(g, begun, "of the host imported", size);
     VK(g, g->vk.vkBindBufferMemory(g->device, b.buffer, b.memory, 0));
+    *out = b;
+    return GPU_OK;
+error:
+    gpu_buffer_free(g, &b);
+    return err;
+}
+
+static int exported_bind(struct gpu *g, enum gpu_use use, struct gpu_buffer *b,
+                         struct gpu_export *exported)
+{
+    int err = GPU_ERR_FEATURE;
+    VkMemoryRequirements needs;
+    g->vk.vkGetBufferMemoryRequirements(g->device, b->buffer, &needs);
+    uint32_t type = type_of_kind(g, needs.memoryTypeBits, GPU_MEMORY_DEVICE);
+    if (type == UINT32_MAX)
+        return err;
+    VkMemoryDedicatedAllocateInfo dedicated = {
+        .sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO, .buffer = b->buffer};
+    VkExportMemoryAllocateInfo export = {.sType = VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO,
+                                         .pNext = g->info.external_dedicated ? &dedicated : NULL,
+                                         .handleTypes =
+                                             VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+    VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+                                 .pNext = &export,
+                                 .allocationSize = needs.size,
+                                 .memoryTypeIndex = type};
+    int64_t begun = gpu_clock_ns();
+    VK(g, g->vk.vkAllocateMemory(g->device, &info, NULL, &b->memory));
+    log_memory(g, begun, "of the device, for other processes", needs.size);
+    b->holding = (struct gpu_holding){use, false, needs.size};
+    gpu_hold(&g->books, &b->holding);
+    VK(g, g->vk.vkBindBufferMemory(g->device, b->buffer, b->memory, 0));
+    *exported = (struct gpu_export){
+        .fd = -1, .size = needs.size, .memory_type = type, .dedicated = g->info.external_dedicated};
+    err = GPU_OK;
+error:
+    return err;
+}
+
+int gpu_buffer_export(struct gpu *g, enum gpu_use use, uint64_t size, VkBufferUsageFlags usage,
+                      struct gpu_buffer *out, struct gpu_export *exported)
+{
+    int err = GPU_OK;
+    const VkExternalMemoryHandleTypeFlagBits handle = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
+    VkExternalMemoryBufferCreateInfo external = {
+        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO, .handleTypes = handle};
+    VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                               .pNext = &external,
+                               .size = size,
+                               .usage = usage,
+                               .sharingMode = gpu_sharing(g),
+                               .queueFamilyIndexCount = g->family_count,
+                               .pQueueFamilyIndices = g->families};
+    struct gpu_buffer b = {.size = size};
+    if (!g->info.external_memory_fd)
+        return GPU_ERR_FEATURE;
+    VK(g, g->vk.vkCreateBuffer(g->device, &info, NULL, &b.buffer));
+    TRY(exported_bind(g, use, &b, exported));
+    VkMemoryGetFdInfoKHR get = {.sType = VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR,
+                                .memory = b.memory,
+                                .handleType = handle};
+    VK(g, g->vk.vkGetMemoryFdKHR(g->device, &get, &exported->fd));
     *out = b;
     return GPU_OK;
 error:

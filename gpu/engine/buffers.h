@@ -59,6 +59,10 @@ int gpu_buffer_create(struct gpu *g, uint64_t size, VkBufferUsageFlags usage, en
  * GPU_ERR_FEATURE: the device cannot, or size or address are not multiples of its alignment. */
 int gpu_buffer_import(struct gpu *g, void *memory, uint64_t size, VkBufferUsageFlags usage,
                       struct gpu_buffer *out);
+/* Device memory that is counted for `use`, and its descriptor. GPU_ERR_FEATURE: the device cannot.
+ */
+int gpu_buffer_export(struct gpu *g, enum gpu_use use, uint64_t size, VkBufferUsageFlags usage,
+                      struct gpu_buffer *out, struct gpu_export *exported);
 void gpu_buffer_free(struct gpu *g, struct gpu_buffer *buffer);
 
 #endif

@@ -42,10 +42,12 @@ static int create_device(struct gpu *g, const struct gpu_probe *probe,
         .features = {.shaderInt16 = VK_TRUE,
                      .shaderStorageImageExtendedFormats = VK_TRUE,
                      .robustBufferAccess = probe->robust && !params->no_robustness}};
-    const char *extensions[2];
+    const char *extensions[3];
     uint32_t extension_count = 0;
     if (probe->host_alignment)
         extensions[extension_count++] = VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME;
+    if (g->info.external_memory_fd)
+        extensions[extension_count++] = VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME;
     if (g->info.fixed_subgroups)
         extensions[extension_count++] = VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME;
     VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,

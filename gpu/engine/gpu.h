@@ -37,6 +37,12 @@ enum gpu_kind {
     GPU_KIND_OTHER
 };
 
+/* Names of a device for other APIs and other processes. */
+struct gpu_identity {
+    uint8_t device_uuid[16], driver_uuid[16], luid[8];
+    bool luid_valid;
+};
+
 struct gpu_device_info {
     char name[256];
     char uuid[37];    /* deviceUUID, lower-case hex with dashes */
@@ -47,6 +53,10 @@ struct gpu_device_info {
     uint64_t memory_bytes;     /* largest device-local heap */
     uint32_t image_layers;     /* maxImageArrayLayers */
     bool external_memory_host; /* VK_EXT_external_memory_host */
+    /* VK_KHR_external_memory_fd: buffers can be exported as opaque descriptors; whether each needs
+     * an allocation that is dedicated to it */
+    bool external_memory_fd, external_dedicated;
+    struct gpu_identity identity;
     /* VK_EXT_subgroup_size_control says that subgroup_size is the only one, and subgroups can be
      * full */
     bool fixed_subgroups;
@@ -65,7 +75,7 @@ enum gpu_use {
     GPU_USE_RESIDENT, /* their results, in device arenas */
     GPU_USE_MOTION,   /* batches of motion derivation */
     GPU_USE_ARRAYS,   /* host arenas */
-    GPU_USE_POOLS,    /* gpu_host_import, staging included */
+    GPU_USE_POOLS,    /* gpu_host_import, staging included, and gpu_host_export */
     GPU_USE_CAMERAS,  /* development of camera frames */
     GPU_USES,
     /* beside one of these: the budget never refuses it; it belongs to a promise */
@@ -171,6 +181,25 @@ void gpu_pulse_free(struct gpu_pulse *p); /* waits for it; NULL allowed */
 struct gpu_host;
 int gpu_host_import(struct gpu *g, void *memory, size_t size, struct gpu_host **out);
 bool gpu_host_is_direct(const struct gpu_host *h);
+
+/* Device memory in place of host memory, which other processes import by its descriptor. */
+struct gpu_export {
+    int fd;               /* opaque, the caller's */
+    uint64_t size;        /* of the allocation */
+    uint32_t memory_type; /* index */
+    bool dedicated;       /* VkMemoryDedicatedAllocateInfo */
+};
+/* All bytes are zero. Waits for that. GPU_ERR_FEATURE: the device cannot. Thread: any. */
+int gpu_host_export(struct gpu *g, uint64_t size, struct gpu_host **out,
+                    struct gpu_export *exported);
+/* `count` ranges of `size` bytes become repetitions of a word. Offset, size and step, which is from
+ * range to range, are multiples of four. */
+struct gpu_host_fill {
+    uint64_t offset, size, step;
+    uint32_t count, word;
+};
+/* Waits. Thread: any. */
+int gpu_host_fill(struct gpu_host *h, const struct gpu_host_fill *fill);
 /* Waits until no submitted batch uses it. Thread: any, when no other thread submits batches that
  * use it. */
 void gpu_host_free(struct gpu_host *h);

@@ -3,14 +3,19 @@
  * Host memory that the GPU writes frames into. It is imported where the device can do that
  * (direct). Otherwise the GPU writes to a staging buffer. The written rectangles wait in a list
  * until their submission is complete, and then they are copied row by row.
+ *
+ * Exported memory is the device's, in place of the host's. Frames are written into it directly.
  */
 #include "gpu/engine/host_buffer.h"
 
+#include "gpu/engine/barrier_record.h"
 #include "gpu/engine/buffers.h"
 #include "gpu/engine/descriptors.h"
+#include "gpu/engine/work.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct pending {
     struct gpu_rect rect;
@@ -20,7 +25,7 @@ struct pending {
 struct gpu_host {
     struct gpu *g;
     struct gpu_host *next;
-    uint8_t *memory;
+    uint8_t *memory; /* NULL: exported */
     uint64_t size;
     bool direct;
     struct gpu_holding holding; /* of the caller's memory */
@@ -84,6 +89,14 @@ static void host_destroy(struct gpu_host *h)
     free(h);
 }
 
+static void host_link(struct gpu_host *h)
+{
+    pthread_mutex_lock(&h->g->lock);
+    h->next = h->g->hosts;
+    h->g->hosts = h;
+    pthread_mutex_unlock(&h->g->lock);
+}
+
 int gpu_host_import(struct gpu *g, void *memory, size_t size, struct gpu_host **out)
 {
     if (!memory || !size || (uintptr_t)memory % 4096 || size % 4096)
@@ -101,13 +114,69 @@ int gpu_host_import(struct gpu *g, void *memory, size_t size, struct gpu_host **
     gpu_hold(&g->books, &h->holding);
     TRY(host_create_buffer(g, h));
     TRY(host_create_windows(g, h));
-    pthread_mutex_lock(&g->lock);
-    h->next = g->hosts;
-    g->hosts = h;
-    pthread_mutex_unlock(&g->lock);
+    host_link(h);
     *out = h;
     return GPU_OK;
 error:
+    host_destroy(h);
+    return err;
+}
+
+/* ---- exported memory ---- */
+
+struct fill_run {
+    VkBuffer buffer;
+    const struct gpu_host_fill *fill;
+};
+
+static void record_fills(struct gpu *g, VkCommandBuffer commands, void *ctx)
+{
+    const struct fill_run *run = ctx;
+    struct barrier_state state = {0};
+    for (uint32_t i = 0; i < run->fill->count; i++)
+        g->vk.vkCmdFillBuffer(commands, run->buffer, run->fill->offset + i * run->fill->step,
+                              run->fill->size, run->fill->word);
+    barrier_accessed(&state, BARRIER_TRANSFER, 0, 1);
+    gpu_sync(g, commands, &state, BARRIER_COMPUTE, 1, 1);
+}
+
+int gpu_host_fill(struct gpu_host *h, const struct gpu_host_fill *fill)
+{
+    struct fill_run run = {h->buffer.buffer, fill};
+    if (!fill->count || !fill->size || fill->offset % 4 || fill->size % 4 || fill->step % 4 ||
+        fill->offset > h->size || fill->size > h->size - fill->offset ||
+        (fill->step && (h->size - fill->offset - fill->size) / fill->step < fill->count - 1))
+        return GPU_ERR_INVALID;
+    return gpu_run(h->g, record_fills, &run);
+}
+
+int gpu_host_export(struct gpu *g, uint64_t size, struct gpu_host **out,
+                    struct gpu_export *exported)
+{
+    int err = GPU_OK;
+    struct gpu_export made = {.fd = -1};
+    if (!size || size % 4096)
+        return GPU_ERR_INVALID;
+    if (atomic_load(&g->lost))
+        return GPU_ERR_LOST;
+    struct gpu_host *h = calloc(1, sizeof(*h));
+    if (!h)
+        return GPU_ERR_NOMEM;
+    h->g = g;
+    h->size = size;
+    h->direct = true;
+    TRY(gpu_buffer_export(g, GPU_USE_POOLS, size,
+                          VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+                          &h->buffer, &made));
+    TRY(host_create_windows(g, h));
+    TRY(gpu_host_fill(h, &(struct gpu_host_fill){.size = size, .count = 1}));
+    host_link(h);
+    *out = h;
+    *exported = made;
+    return GPU_OK;
+error:
+    if (made.fd >= 0)
+        close(made.fd);
     host_destroy(h);
     return err;
 }

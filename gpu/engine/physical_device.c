@@ -168,6 +168,32 @@ static void format_uuid(const uint8_t uuid[16], char out[37])
                       i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", uuid[i]);
 }
 
+/* Buffers as readers of other processes import them. */
+static void probe_export(VkPhysicalDevice physical, struct gpu_device_info *info)
+{
+    const VkPhysicalDeviceExternalBufferInfo wanted = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_BUFFER_INFO,
+        .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+        .handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+    VkExternalBufferProperties found = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_BUFFER_PROPERTIES};
+    const char *off = getenv("PELTON_NO_EXPORT"); /* tests ask for a device without it */
+    if ((off && !strcmp(off, "1")) ||
+        !has_extension(physical, VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME))
+        return;
+    vkGetPhysicalDeviceExternalBufferProperties(physical, &wanted, &found);
+    VkExternalMemoryFeatureFlags features = found.externalMemoryProperties.externalMemoryFeatures;
+    info->external_memory_fd = features & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT;
+    info->external_dedicated = features & VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT;
+}
+
+static void probe_identity(const VkPhysicalDeviceIDProperties *id, struct gpu_identity *out)
+{
+    memcpy(out->device_uuid, id->deviceUUID, sizeof(out->device_uuid));
+    memcpy(out->driver_uuid, id->driverUUID, sizeof(out->driver_uuid));
+    memcpy(out->luid, id->deviceLUID, sizeof(out->luid));
+    out->luid_valid = id->deviceLUIDValid;
+}
+
 static uint64_t device_memory(VkPhysicalDevice physical)
 {
     VkPhysicalDeviceMemoryProperties memory;
@@ -224,6 +250,9 @@ void gpu_probe(VkPhysicalDevice physical, struct gpu_probe *out)
     info->memory_bytes = device_memory(physical);
     info->image_layers = basic.limits.maxImageArrayLayers;
     info->external_memory_host = import;
+    if (v12)
+        probe_export(physical, info);
+    probe_identity(&id, &info->identity);
     info->fixed_subgroups = v12 && has_fixed_subgroups(physical);
     info->half_floats = v12 && has_half_floats(physical);
     info->shuffles = (subgroup.supportedOperations & shuffles) == shuffles;

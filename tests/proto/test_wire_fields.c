@@ -119,7 +119,7 @@ static bool frame_to(const ProtobufCMessage *m, uint8_t out[MOST_BYTES])
 static bool format_to(const ProtobufCMessage *m, uint8_t out[MOST_BYTES])
 {
     struct pelton_pool *pool = NULL;
-    if (pelton_pool_map((const Pelton__FormatChanged *)m, -1, &pool) < 0)
+    if (pelton_pool_map((const Pelton__FormatChanged *)m, -1, false, &pool) < 0)
         return false;
     memcpy(out, pool, sizeof(*pool));
     pelton_pool_unmap(pool);
@@ -171,8 +171,9 @@ static const struct conversion {
     {&pelton__status_reply__descriptor, status_to, NULL,
      " streams uuid driver usable missing entropy_pictures "},
     {&pelton__frame_ready__descriptor, frame_to, NULL, " side_data "}, /* a message of its own */
-    /* memory: test_client; the rectangles' size goes from worker to broker */
-    {&pelton__format_changed__descriptor, format_to, NULL, " memfd_size blur_width blur_height "},
+    /* memory: test_client, daemon.device; the rectangles' size goes from worker to broker */
+    {&pelton__format_changed__descriptor, format_to, NULL,
+     " memfd_size blur_width blur_height device "},
     {&pelton__side_data__descriptor, side_to, NULL, ""},
 };
 enum { CONVERSIONS = sizeof(conversions) / sizeof(conversions[0]) };
@@ -186,7 +187,7 @@ static const char *const carriers[] = {
     /* parts of the messages above */
     "Rational", "Plane", "SeiCount", "RecoveryPoint", "Delays", "PicStruct", "ClockTimestamp",
     "FramePacking", "DisplayOrientation", "MasteringDisplay", "ContentLight", "SeiMessage", "Quota",
-    "Process"};
+    "Process", "DeviceMemory"};
 
 /* ---- messages ---- */
 

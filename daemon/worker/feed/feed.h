@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The pool of one epoch. It is a memfd with the seals SHRINK, GROW, FUTURE_WRITE and SEAL. It holds
- * `slots` frames of the same layout. */
+/* The pool of one epoch. It is a memfd with the seals SHRINK, GROW, FUTURE_WRITE and SEAL, or with
+ * PELTON_DEVICE a buffer of the device. It holds `slots` frames of the same layout. */
 struct feed_format {
     uint32_t epoch, slots;
     char pix_fmt[16];
@@ -28,6 +28,9 @@ struct feed_format {
     uint32_t blur_width, blur_height;
     int memfd; /* borrowed: dup it to keep it; -1 without a pool (PELTON_NONE) */
     uint64_t memfd_size;
+    /* PELTON_DEVICE: how `memfd` is imported. Its fd, layout and offsets are not used here. Else
+     * handle_type is PELTON_HANDLE_NONE. */
+    struct pelton_device_memory device;
 };
 
 /* Adds a plane of `rows` rows of `width` bytes. Strides and offsets are multiples of `align`. A

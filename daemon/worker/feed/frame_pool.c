@@ -69,6 +69,53 @@ static int pool_map(struct pool *pool)
     return 0;
 }
 
+/* One allocation has one descriptor, so all slots are one part. */
+static int pool_export(struct gpu *gpu, struct pool *pool)
+{
+    struct feed_format *f = &pool->format;
+    struct pelton_device_memory *to = &f->device;
+    struct pool_part *part = &pool->parts[0];
+    struct gpu_export exported;
+    if (!gpu)
+        return PELTON_ERR_NO_DEVICE;
+    f->memfd_size = f->slot_size * f->slots;
+    int err = gpu_host_export(gpu, f->memfd_size, &part->host, &exported);
+    if (err)
+        return err == GPU_ERR_LOST      ? PELTON_ERR_GPU_LOST
+               : err == GPU_ERR_FEATURE ? PELTON_ERR_NO_DEVICE
+                                        : PELTON_ERR_NOMEM;
+    const struct gpu_identity *id = &gpu_info(gpu)->identity;
+    f->memfd = exported.fd;
+    *to = (struct pelton_device_memory){.handle_type = PELTON_HANDLE_OPAQUE_FD,
+                                        .allocation_size = exported.size,
+                                        .memory_type = exported.memory_type,
+                                        .dedicated = exported.dedicated,
+                                        .luid_valid = id->luid_valid};
+    memcpy(to->device_uuid, id->device_uuid, sizeof(to->device_uuid));
+    memcpy(to->driver_uuid, id->driver_uuid, sizeof(to->driver_uuid));
+    memcpy(to->device_luid, id->luid, sizeof(to->device_luid));
+    part->count = f->slots;
+    pool->part_count = 1;
+    pool->ready = f->slots;
+    return 0;
+}
+
+/* As part_paint_grey. */
+static int pool_fill_grey(struct pool *pool)
+{
+    const struct feed_format *f = &pool->format;
+    if (!pool->grey_depth || f->planes < 2)
+        return 0;
+    uint32_t level = 1u << (pool->grey_depth - 1);
+    struct gpu_host_fill grey = {.offset = f->plane_offset[1],
+                                 .size = f->slot_size - f->plane_offset[1],
+                                 .step = f->slot_size,
+                                 .count = f->slots,
+                                 .word = level * (pool->grey_depth > 8 ? 0x10001u : 0x1010101u)};
+    int err = gpu_host_fill(pool->parts[0].host, &grey);
+    return err == GPU_ERR_LOST ? PELTON_ERR_GPU_LOST : err ? PELTON_ERR_NOMEM : 0;
+}
+
 /* As many slots as there are, so that there are few parts; the last part takes all that is left. */
 static struct pool_part part_next(const struct pool *pool)
 {
@@ -136,7 +183,11 @@ struct gpu_host *pool_host(const struct pool *pool, uint32_t slot, uint64_t *off
 static int pool_fill(struct gpu *gpu, struct pool *pool)
 {
     pool->slots = calloc(pool->format.slots, sizeof(*pool->slots));
-    int err = pool->slots ? pool_map(pool) : PELTON_ERR_NOMEM;
+    int err = !pool->slots   ? PELTON_ERR_NOMEM
+              : pool->device ? pool_export(gpu, pool)
+                             : pool_map(pool);
+    if (pool->device)
+        return err ? err : pool_fill_grey(pool);
     if (!err)
         err = pool_grow(gpu, pool, NULL);
     if (!err)
@@ -153,6 +204,7 @@ int pool_create(struct gpu *gpu, const struct pool_params *params, struct pool *
     pool->format.memfd = -1;
     pool->delivered = params->delivered;
     pool->grey_depth = params->grey_depth;
+    pool->device = params->device;
     int err = 0;
     if (params->memory)
         err = pool_fill(gpu, pool);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The pool of one epoch: a memfd that the GPU writes frames into and that readers map.
+ * The pool of one epoch: a memfd that the GPU writes frames into and that readers map, or memory of
+ * the device that readers import.
  *
  * Life cycle of a slot: FREE -> WRITING (the GPU writes into it) -> HELD (announced to the reader)
  * -> FREE. Each turn has a new generation. A pool is used under its owner's lock, but for
@@ -26,13 +27,14 @@ struct pool_slot {
 
 /* Slots that one import has brought to the device. */
 struct pool_part {
-    struct gpu_host *host; /* NULL: without a device */
+    struct gpu_host *host; /* NULL: without a device, and never of PELTON_DEVICE */
     uint32_t first, count;
 };
 
 struct pool_params {
     struct feed_format format; /* all but memfd and memfd_size */
     bool memory;               /* false: nobody maps the frames (PELTON_NONE) */
+    bool device;               /* the device's memory, not the host's (PELTON_DEVICE) */
     /* 0: the GPU writes all planes. Else it writes the first alone: the others hold mid-grey of so
      * many bits. */
     uint8_t grey_depth;
@@ -41,7 +43,8 @@ struct pool_params {
 
 struct pool {
     struct feed_format format;
-    void *memory; /* NULL: there is none */
+    void *memory; /* NULL: there is none, or it is the device's */
+    bool device;  /* as pool_params */
     struct pool_part parts[POOL_PARTS];
     uint32_t part_count;
     uint32_t ready;                /* slots that may be used, from 0 on */
@@ -57,10 +60,15 @@ struct pool {
 };
 
 /* With the first part. It allocates and pins. gpu NULL: without a device (tests). Any thread.
- * Returns 0 or enum pelton_error. */
+ * Returns 0 or enum pelton_error; PELTON_ERR_NO_DEVICE: the device exports no memory. */
 int pool_create(struct gpu *gpu, const struct pool_params *params, struct pool **out);
 void pool_free(struct pool *pool); /* NULL is allowed; nobody makes a part of it */
 
+/* It has slots. */
+static inline bool pool_has_slots(const struct pool *pool)
+{
+    return pool->part_count > 0;
+}
 /* All parts are there. */
 bool pool_whole(const struct pool *pool);
 /* Makes the next part; pool_grown lets its slots be used. One thread, without the lock. An error

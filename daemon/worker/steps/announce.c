@@ -28,7 +28,8 @@ _Static_assert((int)TRACE_PARSED == (int)PELTON_TRACE_PARSED &&
 static void delivery_announce(struct session *s, struct delivery *to)
 {
     struct pool *pool = to->pool;
-    bool shown = pool->memory && s->params.bench.transport == PELTON_SHM;
+    enum pelton_transport transport = s->params.bench.transport;
+    bool shown = pool_has_slots(pool) && (transport == PELTON_SHM || transport == PELTON_DEVICE);
     subscription_post_format(&s->sub, pool);
     to->frame.epoch = pool->format.epoch;
     to->frame.dropped_decoder = s->dropped_decoder;
@@ -40,18 +41,18 @@ static void delivery_announce(struct session *s, struct delivery *to)
         s->stats.corrupt++;
     }
     s->stats.frames++;
-    if (pool->memory)
+    if (pool->memory) /* the device's own memory needs no bus */
         s->stats.bytes_delivered += pool->format.slot_size;
     if (shown)
         session_post_frame(s, pool, &to->frame);
-    else if (pool->memory)
+    else if (pool_has_slots(pool))
         pool_put(pool, to->frame.slot);
 }
 
 static bool delivery_finished(const struct delivery *to)
 {
     const struct picture *owner = to->output.pic->holder.user;
-    if (to->output.state == OUTPUT_SUBMITTED && !to->pool->memory)
+    if (to->output.state == OUTPUT_SUBMITTED && !pool_has_slots(to->pool))
         return owner->frame.done == owner->frame.pictures;
     return to->output.state == OUTPUT_COMPLETE;
 }
@@ -174,6 +175,7 @@ bool session_start_pool(struct session *s, const struct feed_format *format,
     struct pixels pixels = {0};
     struct pool_params params = {.format = *format,
                                  .memory = s->params.bench.transport != PELTON_NONE,
+                                 .device = s->params.bench.transport == PELTON_DEVICE,
                                  .delivered = (uint8_t)delivered};
     if (delivered == RECON_GRAY && pixels_by_name(format->pix_fmt, &pixels))
         params.grey_depth = pixels.depth;
@@ -203,7 +205,7 @@ static bool session_ensure_pool(struct engine *e, struct session *s)
         return true;
     }
     /* the device cannot write into a pool that was made without it */
-    if (s->sub.pools && (!s->sub.pools->memory || s->sub.pools->parts[0].host) &&
+    if (s->sub.pools && (!pool_has_slots(s->sub.pools) || s->sub.pools->parts[0].host) &&
         format_equal(&format, &s->sub.pools->format)) {
         s->sub.pools->fits[view] = sps->serial;
         return false;
@@ -267,6 +269,15 @@ static void session_end_work(struct engine *e, struct session *s)
     engine_notify(e);
 }
 
+static void session_fail_unexported(struct session *s)
+{
+    char cause[256];
+    snprintf(cause, sizeof(cause), "%.80s: %.100s cannot share its memory with other processes",
+             s->name, s->engine->device->name);
+    session_abort(s, PELTON_ERR_NO_DEVICE, cause,
+                  "its driver lacks VK_KHR_external_memory_fd; read frames in host memory");
+}
+
 /* The pool that was being made becomes the current one. */
 static bool session_adopt_pool(struct session *s)
 {
@@ -274,9 +285,11 @@ static bool session_adopt_pool(struct session *s)
         return false;
     int err = subscription_pool_adopt(&s->sub);
     START_TRACE_FIRST("first pool of frames is made");
-    if (err)
+    if (err == PELTON_ERR_NO_DEVICE)
+        session_fail_unexported(s);
+    else if (err)
         session_fail_by(s, err, "no memory for its frames");
-    s->window.has_pool = s->sub.pools && s->sub.pools->memory;
+    s->window.has_pool = s->sub.pools && pool_has_slots(s->sub.pools);
     return true;
 }
 

@@ -81,7 +81,7 @@ static bool deliver_one(struct submission *sub, struct session *s, struct delive
         return true;
     if (pool->fits[pic->view] != pic->sps->serial)
         return false;
-    if (!pool->memory) { /* PELTON_NONE: done when the picture is */
+    if (!pool_has_slots(pool)) { /* PELTON_NONE: done when the picture is */
         to->pool = pool;
         to->output.state = OUTPUT_SUBMITTED;
         wake_device(&s->engine->schedule); /* it may be done already */
@@ -103,7 +103,7 @@ static void session_deliver(struct submission *sub, struct session *s)
     if (!s->sub.pools)
         return;
     while (sub->delivery_count < BATCH_DELIVERIES) {
-        out = batch_next_output(&s->window, &sub->batch, s->sub.pools->memory != NULL, out);
+        out = batch_next_output(&s->window, &sub->batch, pool_has_slots(s->sub.pools), out);
         if (!out || !deliver_one(sub, s, delivery_of(out)))
             return;
     }

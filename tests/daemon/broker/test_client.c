@@ -132,6 +132,7 @@ enum lie {
     FIVE_PLANES,
     SIZE_OVERFLOW,
     SAME_EPOCH,
+    UNASKED_DEVICE, /* memory of a GPU, for a reader that maps */
     BAD_SLOT,
     BAD_EPOCH,
     LIES
@@ -212,6 +213,12 @@ static void lie_about_frames(struct raw *r, int arg)
     m.memfd_size = 2 * SLOT;
     apply_lie(lie, &m, &p);
     int fd = lie == NO_MEMFD ? -1 : make_pool(lie);
+    uint8_t uuid[16] = {0};
+    Pelton__DeviceMemory device = PELTON__DEVICE_MEMORY__INIT;
+    device.handle_type = PELTON_HANDLE_OPAQUE_FD;
+    device.allocation_size = m.memfd_size;
+    device.device_uuid = device.driver_uuid = (ProtobufCBinaryData){sizeof(uuid), uuid};
+    m.device = lie == UNASKED_DEVICE ? &device : NULL;
     raw_send(r, WIRE_FORMAT_CHANGED, 0, id, &m.base, fd);
     if (lie == SAME_EPOCH)
         raw_send(r, WIRE_FORMAT_CHANGED, 0, id, &m.base, fd);

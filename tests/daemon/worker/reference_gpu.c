@@ -153,6 +153,17 @@ int gpu_host_import(struct gpu *g, void *memory, size_t size, struct gpu_host **
     return 0;
 }
 
+int gpu_host_export(struct gpu *g, uint64_t size, struct gpu_host **out,
+                    struct gpu_export *exported)
+{
+    return GPU_ERR_FEATURE;
+}
+
+int gpu_host_fill(struct gpu_host *h, const struct gpu_host_fill *fill)
+{
+    return GPU_ERR_FEATURE;
+}
+
 bool gpu_host_is_direct(const struct gpu_host *h)
 {
     return true;
