@@ -278,7 +278,7 @@ static int exported_bind(struct gpu *g, enum gpu_use use, struct gpu_buffer *b,
     int64_t begun = gpu_clock_ns();
     VK(g, g->vk.vkAllocateMemory(g->device, &info, NULL, &b->memory));
     log_memory(g, begun, "of the device, for other processes", needs.size);
-    b->holding = (struct gpu_holding){use, false, needs.size};
+    b->holding = (struct gpu_holding){.use = use, .bytes = needs.size};
     gpu_hold(&g->books, &b->holding);
     VK(g, g->vk.vkBindBufferMemory(g->device, b->buffer, b->memory, 0));
     *exported = (struct gpu_export){

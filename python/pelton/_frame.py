@@ -51,6 +51,7 @@ def depth_of(pix_fmt: str) -> int:
 
 class Pool:
     """The mapped memory of one epoch, and the layout of its slots."""
+    device = False
 
     def __init__(self, m: Any, fds: list, epoch_base: int = 0) -> None:
         self.check(m, fds)
@@ -63,7 +64,8 @@ class Pool:
                              m.colour.range, m.colour.siting, m.colour.source)
         self.layout = [self.plane_layout(p) for p in m.planes]
         self.memory = self.address = None
-        if fds:
+        self.ready = bool(fds)
+        if fds and not self.device:
             try:
                 memory = mmap.mmap(fds[0], m.memfd_size, mmap.MAP_SHARED, mmap.PROT_READ)
             except OSError as e:
@@ -89,9 +91,15 @@ class Pool:
         return p.offset == self.format.planes[1].offset
 
     @staticmethod
-    def check(m: Any, fds: list) -> None:
-        """The daemon is not trusted: each number is compared before use. Without F_SEAL_SHRINK a
-        read could end in SIGBUS."""
+    def check_memory(m: Any, fds: list) -> bool:
+        """Without F_SEAL_SHRINK a read could end in SIGBUS."""
+        seals = fcntl.fcntl(fds[0], F_GET_SEALS)
+        return (not m.HasField("device") and seals & SEALS == SEALS
+                and os.fstat(fds[0]).st_size >= m.memfd_size)
+
+    @classmethod
+    def check(cls, m: Any, fds: list) -> None:
+        """The daemon is not trusted: each number is compared before use."""
         good = len(m.planes) <= 4 and m.width <= MAX_SIDE and m.height <= MAX_SIDE
         good = good and len(fds) == (1 if m.memfd_size else 0)
         if good and m.memfd_size:
@@ -99,11 +107,14 @@ class Pool:
                     and 0 < m.slots <= MAX_SLOTS and 0 < m.slot_size <= MAX_SLOT_SIZE
                     and m.slots * m.slot_size <= m.memfd_size
                     and all(Pool.plane_fits(p, m.slot_size) for p in m.planes))
-            seals = fcntl.fcntl(fds[0], F_GET_SEALS) if good else 0
-            good = good and seals & SEALS == SEALS and os.fstat(fds[0]).st_size >= m.memfd_size
+            good = good and cls.check_memory(m, fds)
         if not good:
             raise errors.ProtocolError(
                 "the daemon announced a frame format whose numbers or seals are wrong")
+
+    def frame(self, stream: "Stream", m: Any) -> "Frame":
+        """Of a FrameReady."""
+        return Frame(Lease(stream, self, m), m)
 
     @staticmethod
     def plane_fits(p: Any, slot_size: int) -> bool:
@@ -127,9 +138,12 @@ class Lease:
         self.key = (stream._opened, m.epoch, m.slot, m.generation)
         stream._held.add(self.key)
 
-    def __del__(self) -> None:
+    def give(self) -> None:
         self.stream._held.discard(self.key)
         self.connection.post(_proto.RELEASE, release_of(self.message), self.id)
+
+    def __del__(self) -> None:
+        self.give()
 
 
 class _Plane:

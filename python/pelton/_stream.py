@@ -12,12 +12,13 @@ from typing import (Any, Callable, Deque, Dict, Iterator, List, NamedTuple, Opti
 
 from . import _daemon, _proto, errors
 from ._connection import Connection, deadline_of
-from ._frame import Frame, Lease, Pool, release_of
+from ._frame import Frame, Pool, release_of
 
 POLICIES = {"lossless": 0, "latest": 1, "fifo": 2}
 ON_ERROR = {"show": 0, "drop": 1, "fail": 2, "show_all": 3}
 SKIP = {None: 0, "nonref": 1, "nonkey": 2}
 FIFO_MOST = 60
+DEVICE = 3  # of enum pelton_transport
 OPEN_S = 120.0  # a software device compiles its shaders first
 END_S = 2.0     # the end of a stream may come while the program holds all slots
 STALE_S = 0.05  # a frame that waited in the socket since an earlier question
@@ -110,6 +111,10 @@ class Stream:
         self._next_sequence = self._opened = self._epoch_base = self._epoch = 0
         self._closed = False
         self._pid = os.getpid()
+        self._pool_kind, self._slots = Pool, None
+        if options.transport == DEVICE:
+            from . import _cuda # at first use: most programs have no CUDA
+            self._pool_kind, self._slots = _cuda.DevicePool, _cuda.Slots()
         self._conn: Connection = None  # type: ignore[assignment]
         self._open()
 
@@ -145,6 +150,8 @@ class Stream:
         """Ends the subscription. Arrays of frames that are still held keep their contents."""
         if not self._closed:
             self._closed = True
+            if self._slots:
+                self._slots.clear()
             if self._conn is not None:
                 self._conn.post(_proto.CLOSE, b"", self._id)
                 self._conn.streams.pop(self._id, None)
@@ -171,14 +178,14 @@ class Stream:
             return
         if kind == _proto.FRAME_READY:
             pool = self._pools.get(m.epoch)
-            if pool is None or pool.address is None or m.slot >= pool.slots:
+            if pool is None or not pool.ready or m.slot >= pool.slots:
                 raise errors.ProtocolError("the daemon sent a frame in a slot that does not exist")
             self._credit = 0.0
             self._queue.append(m)
         elif kind == _proto.FORMAT_CHANGED:
             if m.epoch in self._pools:
                 raise errors.ProtocolError("the daemon announced an epoch twice")
-            self._pools[m.epoch] = Pool(m, fds, self._epoch_base)
+            self._pools[m.epoch] = self._pool_kind(m, fds, self._epoch_base)
             self._newest = m.epoch
             waiting = {f.epoch for f in self._queue} | {m.epoch}
             self._pools = {e: p for e, p in self._pools.items() if e in waiting}
@@ -219,7 +226,7 @@ class Stream:
                 self._release(m)  # a file is read again from its start after a reconnection
                 continue
             self._next_sequence = m.sequence + 1
-            return Frame(Lease(self, self._pools[m.epoch], m), m)
+            return self._pools[m.epoch].frame(self, m)
 
     def _next(self, deadline: float) -> Any:
         if self._closed:
@@ -227,6 +234,8 @@ class Stream:
         if self._pid != os.getpid():
             raise self._conn.dead.again()  # the frames that wait are the parent's
         self._drop_stale()
+        if self._slots:
+            self._slots.settle(False)
         if not self._queue and self._end is None:
             self._ask()
             self._wait(deadline)
@@ -257,6 +266,8 @@ class Stream:
         ready = lambda: self._queue or self._end is not None
         if self._exhausted():
             gc.collect()  # frames in cycles hold their slots until then
+            while self._slots and self._exhausted() and self._slots.settle(True):
+                pass
             if self._exhausted() and not self._last:
                 if self._conn.wait(ready, min(deadline, time.monotonic() + END_S)):
                     return
@@ -378,7 +389,8 @@ def open(source: Source, device: Optional[str] = None, *, policy: Optional[str] 
     """Opens a file, a camera, an address, or a source that the daemon's configuration names.
 
     source      a path, an open file or descriptor, an address ("rtsp://…"), "source:NAME" or NAME
-    device      None: frames in host memory. "cuda" is not available yet and raises NoDevice
+    device      None: frames in host memory. "cuda": in memory of the daemon's GPU, which is
+                imported here; frame.planes are for torch.from_dlpack. NoDevice without CUDA
     policy      "lossless" (files), "latest" (other sources), or "fifo:N"
     pix_fmt     "gray", "nv12" of yuv420p, planar YUV of gray; empty: the stream's own
     start, duration   seconds of the source
@@ -397,10 +409,12 @@ def open(source: Source, device: Optional[str] = None, *, policy: Optional[str] 
     reconnect   after the loss of the daemon the stream is opened again, and goes on
     on_event    called with each Event before the frame that follows it
     """
-    if device not in (None, "cpu", "host"):
-        raise errors.NoDevice(f"device {device!r}: frames in device memory are not available yet",
-                              "leave device out, and upload frame.planes: torch.from_numpy("
-                              "numpy.array(frame)).cuda()")
+    cuda = device == "cuda"
+    if not cuda and device not in (None, "cpu", "host"):
+        raise errors.UsageError(f"device {device!r} is none", "cuda, or None for host memory")
+    if cuda:
+        from . import _cuda
+        _cuda.Driver.get()
     if on_error not in ON_ERROR:
         raise errors.UsageError(f"on_error {on_error!r} is none", ", ".join(ON_ERROR))
     if skip not in SKIP:
@@ -415,5 +429,6 @@ def open(source: Source, device: Optional[str] = None, *, policy: Optional[str] 
                           depth=depth or slots, loop=loop, realtime=realtime,
                           start_us=microseconds(start), duration_us=microseconds(duration),
                           max_frames=frames, on_error=ON_ERROR[on_error], max_fps=fps,
-                          side_data=side_data, skip=SKIP[skip])
+                          side_data=side_data, skip=SKIP[skip],
+                          transport=DEVICE if cuda else 0)
     return Stream(place, options, socket, timeout, reconnect, on_event)

@@ -101,7 +101,7 @@ def failures(daemon, folder, path):
     raises(OSError, lambda: pelton.open(folder), "is a directory")
     raises(pelton.NoDaemon, lambda: pelton.open(path, socket=folder + "/none"), "no daemon")
     raises(pelton.NoDaemon, lambda: pelton.open("source:door"), "no daemon runs")
-    raises(pelton.NoDevice, lambda: pelton.open(path, device="cuda"), "not available yet")
+    raises(pelton.UsageError, lambda: pelton.open(path, device="gpu"), "cuda, or None")
     for more in ({"policy": "all"}, {"policy": "fifo:99"}, {"start": -1}, {"on_error": "hide"}):
         raises(pelton.UsageError, lambda: pelton.open(path, **more), "")
     text = folder + "/text.mp4"

@@ -1,0 +1,376 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Frames in memory of the GPU, by ctypes on CUDA's driver (libcuda) alone.
+
+A pool is imported with its first frame, in the primary context of the daemon's device, which
+PyTorch and CuPy use too. Its planes go to them by DLPack or `__cuda_array_interface__`, without a
+copy. A slot goes back when the last tensor of it is gone, and the GPU work that was queued until
+then on the tensors' streams is done.
+"""
+from __future__ import annotations
+
+import collections
+import ctypes
+import os
+from ctypes import c_char_p, c_int, c_int32, c_int64, c_uint, c_uint64, c_uint8, c_uint16, c_void_p
+from typing import TYPE_CHECKING, Any, Deque, Dict, List, Optional, Tuple
+
+from . import _proto, errors
+from ._frame import Frame, Lease, Pool, release_of
+
+if TYPE_CHECKING:
+    from ._stream import Stream
+
+OPAQUE_FD, DEDICATED, NO_TIMING = 1, 1, 2  # CU_EXTERNAL_MEMORY_..., CU_EVENT_DISABLE_TIMING
+NOT_READY = 600                            # CUDA_ERROR_NOT_READY
+LEGACY = 1                                 # CU_STREAM_LEGACY: all blocking streams
+KDL_CUDA, KDL_UINT = 2, 1
+HINT = "leave device out, and upload frame.planes: torch.from_numpy(numpy.array(frame)).cuda()"
+
+
+class _HandleDesc(ctypes.Structure):
+    """CUDA_EXTERNAL_MEMORY_HANDLE_DESC"""
+    _fields_ = [("type", c_uint), ("fd", c_uint64), ("name", c_void_p), ("size", c_uint64),
+                ("flags", c_uint), ("reserved", c_uint * 16)]
+
+
+class _BufferDesc(ctypes.Structure):
+    """CUDA_EXTERNAL_MEMORY_BUFFER_DESC"""
+    _fields_ = [("offset", c_uint64), ("size", c_uint64), ("flags", c_uint),
+                ("reserved", c_uint * 16)]
+
+
+class _Tensor(ctypes.Structure):
+    """DLManagedTensor"""
+    _fields_ = [("data", c_void_p), ("device_type", c_int32), ("device_id", c_int32),
+                ("ndim", c_int32), ("code", c_uint8), ("bits", c_uint8), ("lanes", c_uint16),
+                ("shape", ctypes.POINTER(c_int64)), ("strides", ctypes.POINTER(c_int64)),
+                ("byte_offset", c_uint64), ("context", c_void_p), ("deleter", c_void_p)]
+
+
+class Driver:
+    """libcuda, one object a process."""
+    made: Optional["Driver"] = None
+
+    @classmethod
+    def get(cls) -> "Driver":
+        if cls.made is None or cls.made.pid != os.getpid():
+            cls.made = cls()
+        return cls.made
+
+    def __init__(self) -> None:
+        self.pid = os.getpid()
+        self.contexts: Dict[int, c_void_p] = {}
+        try:
+            self.library = ctypes.CDLL("libcuda.so.1")
+        except OSError:
+            raise errors.NoDevice("device \"cuda\": this machine has no CUDA driver (libcuda.so.1)",
+                                  HINT) from None
+        self.call("cuInit", c_uint(0))
+
+    def call(self, name: str, *arguments: Any) -> None:
+        rc = getattr(self.library, name)(*arguments)
+        if rc:
+            text = c_char_p()
+            self.library.cuGetErrorString(rc, ctypes.byref(text))
+            why = (text.value or b"unknown").decode(errors="replace")
+            raise errors.NoDevice(f"CUDA: {name}: {why} ({rc})", HINT)
+
+    def ordinal(self, uuid: bytes) -> int:
+        """The number of the device that Vulkan and CUDA call by this UUID."""
+        count, device, found = c_int(), c_int(), (ctypes.c_char * 16)()
+        self.call("cuDeviceGetCount", ctypes.byref(count))
+        for i in range(count.value):
+            self.call("cuDeviceGet", ctypes.byref(device), i)
+            self.call("cuDeviceGetUuid", found, device)
+            if found.raw == uuid:
+                return i
+        raise errors.NoDevice(f"none of the {count.value} CUDA devices here is the daemon's",
+                              "give its device to peltond (--device), see CUDA_VISIBLE_DEVICES, or "
+                              + HINT)
+
+    def enter(self, ordinal: int) -> None:
+        """Makes the primary context current; leave() follows."""
+        context = self.contexts.get(ordinal)
+        if context is None:
+            context, device = c_void_p(), c_int()
+            self.call("cuDeviceGet", ctypes.byref(device), ordinal)
+            self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
+            self.contexts[ordinal] = context
+        self.call("cuCtxPushCurrent_v2", context)
+
+    def leave(self) -> None:
+        self.call("cuCtxPopCurrent_v2", ctypes.byref(c_void_p()))
+
+
+class Import:
+    """The memory of a pool, mapped for CUDA. Tensors keep it, and so it outlives the stream."""
+
+    def __init__(self, m: Any, fd: int) -> None:
+        self.driver = driver = Driver.get()
+        self.ordinal = driver.ordinal(m.device.device_uuid)
+        self.memory, self.address, self.events = c_void_p(), c_uint64(), []  # type: ignore
+        driver.enter(self.ordinal)
+        try:
+            self.map(driver, m, fd)
+        finally:
+            driver.leave()
+
+    def map(self, driver: Driver, m: Any, fd: int) -> None:
+        """CUDA takes the descriptor over where the import succeeds."""
+        handle = _HandleDesc(type=OPAQUE_FD, fd=fd, size=m.device.allocation_size,
+                             flags=DEDICATED if m.device.dedicated else 0)
+        try:
+            driver.call("cuImportExternalMemory", ctypes.byref(self.memory), ctypes.byref(handle))
+        except errors.NoDevice:
+            os.close(fd)
+            raise
+        driver.call("cuExternalMemoryGetMappedBuffer", ctypes.byref(self.address), self.memory,
+                    ctypes.byref(_BufferDesc(size=m.memfd_size)))
+
+    def mark(self, streams: List[int]) -> List[c_void_p]:
+        """Events behind the work that is queued on these streams."""
+        out = []
+        self.driver.enter(self.ordinal)
+        try:
+            for stream in streams:
+                event = self.events.pop() if self.events else c_void_p()
+                if not event.value:
+                    self.driver.call("cuEventCreate", ctypes.byref(event), NO_TIMING)
+                self.driver.call("cuEventRecord", event, c_void_p(stream))
+                out.append(event)
+        finally:
+            self.driver.leave()
+        return out
+
+    def passed(self, events: List[c_void_p], wait: bool) -> bool:
+        """Whether all work before the events is done; they may then be used again."""
+        for event in events:
+            if wait:
+                self.driver.call("cuEventSynchronize", event)
+            elif self.driver.library.cuEventQuery(event) == NOT_READY:
+                return False
+        self.events += events
+        return True
+
+    def __del__(self) -> None:
+        if not getattr(self, "memory", None) or os.getpid() != self.driver.pid:
+            return  # a child of a fork has no CUDA of its parent's
+        library = self.driver.library
+        self.driver.enter(self.ordinal)
+        library.cuCtxSynchronize()  # tensors that are gone may still be read
+        if self.address:
+            library.cuMemFree_v2(self.address)
+        library.cuDestroyExternalMemory(self.memory)
+        for event in self.events:
+            library.cuEventDestroy_v2(event)
+        self.driver.leave()
+
+
+class Slots:
+    """Slots that the program gave up while the GPU may still read them. Of one stream."""
+
+    def __init__(self) -> None:
+        self.waiting: Deque[Tuple[Import, List[c_void_p], Lease]] = collections.deque()
+
+    def settle(self, wait: bool) -> bool:
+        """Gives back slots that the GPU is done with, with wait at least one. False: none was."""
+        any_passed = False
+        while self.waiting:
+            memory, events, _ = self.waiting[0]
+            if not memory.passed(events, wait and not any_passed):
+                break
+            self.waiting.popleft()  # with the lease
+            any_passed = True
+        return any_passed
+
+    def clear(self) -> None:
+        """The stream is closed, and all slots are the daemon's."""
+        while self.waiting:
+            memory, events, _ = self.waiting.popleft()
+            memory.events += events
+
+
+class DevicePool(Pool):
+    """The memory of one epoch, which is the GPU's. It is imported with its first frame."""
+    device = True
+
+    def __init__(self, m: Any, fds: list, epoch_base: int = 0) -> None:
+        self.fd = -1
+        super().__init__(m, fds, epoch_base)
+        self.fd = os.dup(fds[0]) if fds else -1
+        self.imported: Optional[Import] = None
+        self.tensors: List[Any] = []
+
+    @staticmethod
+    def check_memory(m: Any, fds: list) -> bool:
+        d = m.device
+        return (d.handle_type == OPAQUE_FD and len(d.device_uuid) == 16
+                and d.allocation_size >= m.memfd_size)
+
+    def memory_of(self) -> Import:
+        if self.imported is None:
+            if self.fd < 0:
+                raise errors.NoDevice("the frames' memory could not be imported before", HINT)
+            fd, self.fd = self.fd, -1
+            self.imported = Import(self.format, fd)
+            self.tensors = [self.tensor(layout) for _, layout in self.layout]
+        return self.imported
+
+    def tensor(self, layout: Dict[str, Any]) -> _Tensor:
+        """Of a plane, without its address."""
+        size = 1 if self.depth == 8 else 2
+        shape = layout["shape"]
+        numbers = c_int64 * len(shape)
+        return _Tensor(device_type=KDL_CUDA, device_id=self.imported.ordinal, ndim=len(shape),
+                       code=KDL_UINT, bits=8 * size, lanes=1, shape=numbers(*shape),
+                       strides=numbers(*(s // size for s in layout["strides"])),
+                       deleter=ctypes.cast(_delete, c_void_p).value)
+
+    def frame(self, stream: "Stream", m: Any) -> "DeviceFrame":
+        self.memory_of()
+        return DeviceFrame(DeviceLease(stream, self, m), m)
+
+    def __del__(self) -> None:
+        if self.fd >= 0:
+            os.close(self.fd)
+
+
+class DeviceLease(Lease):
+    """One slot. It goes back once the GPU work of its tensors is done."""
+    __slots__ = ("streams",)
+
+    def __init__(self, stream: "Stream", pool: Pool, m: Any) -> None:
+        super().__init__(stream, pool, m)
+        self.streams: List[int] = []  # on which tensors of it are used
+
+    def use(self, stream: Optional[int]) -> None:
+        """stream as DLPack has it: None and 1 mean the legacy default stream, -1 that the
+        consumer waits by itself."""
+        number = LEGACY if stream is None or stream == -1 else stream
+        if number not in self.streams:
+            self.streams.append(number)
+
+    def __del__(self) -> None:
+        memory: Any = self.pool.imported  # type: ignore[attr-defined]
+        if not self.streams or self.stream._closed or os.getpid() != memory.driver.pid:
+            self.give()
+            return
+        try:
+            events = memory.mark(self.streams)
+        except errors.NoDevice:  # the context is lost, and with it all of its work
+            self.give()
+            return
+        self.stream._slots.waiting.append((memory, events,
+                                           Lease(self.stream, self.pool, self.message)))
+
+
+# ---- DLPack ----
+
+_alive: Dict[int, Tuple[_Tensor, Any]] = {}  # tensors that a consumer has, with their lease
+_python = ctypes.PyDLL(None)
+_python.PyCapsule_New.restype = ctypes.py_object
+_python.PyCapsule_New.argtypes = [c_void_p, c_char_p, c_void_p]
+# as numbers: a capsule that is being destroyed must not be referenced
+_python.PyCapsule_IsValid.argtypes = [c_void_p, c_char_p]
+_python.PyCapsule_GetPointer.restype = c_void_p
+_python.PyCapsule_GetPointer.argtypes = [c_void_p, c_char_p]
+
+
+@ctypes.CFUNCTYPE(None, c_void_p)
+def _delete(tensor: int) -> None:
+    _alive.pop(tensor, None)
+
+
+@ctypes.CFUNCTYPE(None, c_void_p)
+def _drop(capsule: int) -> None:
+    """A capsule that nobody has consumed."""
+    if _python.PyCapsule_IsValid(capsule, b"dltensor"):
+        _delete(_python.PyCapsule_GetPointer(capsule, b"dltensor"))
+
+
+_DROP = ctypes.cast(_drop, c_void_p)
+
+
+def _capsule(template: _Tensor, address: int, lease: DeviceLease) -> Any:
+    tensor = _Tensor.from_buffer_copy(template)
+    tensor.data = address
+    key = ctypes.addressof(tensor)
+    _alive[key] = (tensor, lease)
+    return _python.PyCapsule_New(key, b"dltensor", _DROP)
+
+
+class DevicePlane:
+    """A plane in memory of the GPU, for torch.from_dlpack, cupy.from_dlpack or cupy.asarray. shape
+    is (rows, columns), or (rows, columns, samples); strides are in bytes."""
+    __slots__ = ("_lease", "_template", "address", "shape", "strides", "dtype")
+
+    def __init__(self, lease: DeviceLease, template: _Tensor, address: int,
+                 layout: Dict[str, Any]) -> None:
+        self._lease, self._template, self.address = lease, template, address
+        self.shape, self.strides = layout["shape"], layout["strides"]
+        self.dtype = layout["typestr"]
+
+    def __dlpack__(self, stream: Optional[int] = None, **_: Any) -> Any:
+        """The GPU has finished the frame, so nothing has to wait. The slot goes back after the work
+        that is on this stream when the last tensor of the frame is gone."""
+        self._lease.use(stream)
+        return _capsule(self._template, self.address, self._lease)
+
+    def __dlpack_device__(self) -> Tuple[int, int]:
+        return KDL_CUDA, self._template.device_id
+
+    @property
+    def __cuda_array_interface__(self) -> Dict[str, Any]:
+        """Used on the default stream; on another one synchronize before the array is given up."""
+        self._lease.use(None)
+        return {"shape": self.shape, "strides": self.strides, "typestr": self.dtype, "version": 3,
+                "data": (self.address, False), "stream": None}
+
+    def __repr__(self) -> str:
+        return f"<DevicePlane {self.shape} {self.dtype} cuda:{self._template.device_id}>"
+
+
+class DeviceFrame(Frame):
+    """One decoded picture in memory of the GPU. `planes` are DevicePlanes. DLPack and
+    `__cuda_array_interface__` of the frame itself are those of its first plane: luma, or grey. The
+    memory can be written, but belongs to the daemon: a program that writes spoils its own frames.
+    """
+    __slots__ = ()
+
+    @property
+    def planes(self) -> Tuple[Any, ...]:
+        """One a plane: y, cb, cr of yuv420p."""
+        if self._planes is None:
+            if self._lease is None:
+                raise ValueError("the frame is closed")
+            pool: Any = self.pool
+            base = pool.imported.address.value + self._m.slot * pool.slot_size
+            self._planes = tuple(
+                DevicePlane(self._lease, template, base + offset, layout)  # type: ignore
+                for template, (offset, layout) in zip(pool.tensors, pool.layout))
+        return self._planes
+
+    @property
+    def y(self) -> Any:
+        """The first plane, luma of YUV formats."""
+        return self.planes[0]
+
+    def to_rgb(self, dtype: Any = None) -> Any:
+        raise TypeError("the frame is in memory of the GPU: use torch.from_dlpack(plane) for plane "
+                        "in frame.planes, or open the stream without device")
+
+    def to_bgr(self, dtype: Any = None) -> Any:
+        self.to_rgb()
+
+    def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> Any:
+        self.to_rgb()
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.planes[0].__dlpack__(**options)
+
+    def __dlpack_device__(self) -> Tuple[int, int]:
+        return self.planes[0].__dlpack_device__()
+
+    @property
+    def __cuda_array_interface__(self) -> Dict[str, Any]:
+        return self.planes[0].__cuda_array_interface__
