@@ -140,14 +140,15 @@ void session_account_gpu(struct session *s, struct recon_times *out)
 
 static uint64_t host_bytes(struct session *s)
 {
-    return atomic_load(&s->account->used) + subscription_bytes(&s->sub);
+    return atomic_load(&s->account->used) + subscription_bytes(&s->sub, false);
 }
 
 static uint64_t gpu_bytes(const struct session *s)
 {
     const struct engine *e = s->engine;
     struct slots *slots = s->window.slots.of;
-    uint64_t bytes = s->stats.gpu_entropy_pictures ? e->entropy_bytes / e->session_count : 0;
+    uint64_t bytes = subscription_bytes(&s->sub, true);
+    bytes += s->stats.gpu_entropy_pictures ? e->entropy_bytes / e->session_count : 0;
     if (slots)
         bytes += store_of(slots)->memory / slots->count * s->window.slots.quota;
     return bytes;

@@ -66,6 +66,10 @@ def contents(args, daemon, folder):
         want = framemd5(args, daemon, path, *(("--pix-fmt", wish) if wish else ()))
         with pelton.open(path, "cuda", pix_fmt=wish) as s:
             equal([md5(f) for f in s], want, f"{pix_fmt} {wish}: frames are those of the host")
+            stats = s.stats()
+            pool = s.slots * s._pools[s._newest].slot_size
+            check(stats.bytes_delivered == 0 and stats.memory_gpu >= pool > 0,
+                  f"no byte is read back, and the pool is the device's: {stats.memory_gpu}")
     return path
 
 

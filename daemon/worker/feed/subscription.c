@@ -244,11 +244,11 @@ void subscription_release(struct subscription *sub, uint32_t epoch, uint32_t slo
     uv_mutex_unlock(sub->by.lock);
 }
 
-uint64_t subscription_bytes(const struct subscription *sub)
+uint64_t subscription_bytes(const struct subscription *sub, bool device)
 {
     uint64_t bytes = 0;
     for (const struct pool *p = sub->pools; p; p = p->next)
-        bytes += p->format.memfd_size;
+        bytes += p->device == device ? p->format.memfd_size : 0;
     return bytes;
 }
 

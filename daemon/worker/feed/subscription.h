@@ -117,7 +117,8 @@ bool subscription_pools_free(struct subscription *sub, bool all);
  * without the lock. */
 void subscription_release(struct subscription *sub, uint32_t epoch, uint32_t slot,
                           uint32_t generation);
-uint64_t subscription_bytes(const struct subscription *sub); /* of all pools */
+/* Of all pools in the device's memory, or in the host's. */
+uint64_t subscription_bytes(const struct subscription *sub, bool device);
 
 /* ---- the end ---- */
 

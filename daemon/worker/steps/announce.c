@@ -150,10 +150,21 @@ static uint32_t pool_fit(const struct engine *e, uint64_t slot_size)
     return !budget || fit > POOL_DEPTH_STRETCH ? POOL_DEPTH_STRETCH : (uint32_t)fit;
 }
 
+/* Pools in device memory take less where the user's bound is near. */
+static uint32_t pool_fit_device(const struct engine *e, uint64_t slot_size)
+{
+    uint32_t fit = POOL_DEPTH_MOST;
+    while (fit > POOL_DEPTH_LEAST && !gpu_memory_fits(e->gpu, fit * slot_size))
+        fit /= 2;
+    return fit;
+}
+
 /* Many streams deliver few frames at a time each; and what a pool holds is pinned memory. */
 static uint32_t pool_depth(const struct engine *e, const struct session *s, uint64_t slot_size)
 {
-    uint32_t most = POOL_DEPTH_MOST, fit = pool_fit(e, slot_size);
+    bool device = s->params.bench.transport == PELTON_DEVICE;
+    uint32_t most = POOL_DEPTH_MOST,
+             fit = device ? pool_fit_device(e, slot_size) : pool_fit(e, slot_size);
     uint32_t depth = e->software          ? POOL_DEPTH_SOFTWARE
                      : s->params.realtime ? POOL_DEPTH_LIVE
                                           : POOLS_SLOTS / e->session_count;

@@ -185,10 +185,10 @@ static void test_epochs(void **state)
     uv_mutex_lock(&w.lock);
     make_pool(&w);
     assert_true(post(&w, NULL));
-    uint64_t one = subscription_bytes(&w.sub);
+    uint64_t one = subscription_bytes(&w.sub, false);
     make_pool(&w);
     assert_int_equal(w.sub.epoch, 2);
-    assert_int_equal(subscription_bytes(&w.sub), 2 * one);
+    assert_int_equal(subscription_bytes(&w.sub, false), 2 * one);
     assert_false(subscription_pools_free(&w.sub, false));
     assert_true(post(&w, NULL));
     uv_mutex_unlock(&w.lock);
@@ -201,9 +201,9 @@ static void test_epochs(void **state)
     subscription_release(&w.sub, 1, 0, 1);
     uv_mutex_lock(&w.lock);
     assert_true(subscription_pools_free(&w.sub, false));
-    assert_int_equal(subscription_bytes(&w.sub), one);
+    assert_int_equal(subscription_bytes(&w.sub, false), one);
     subscription_end(&w.sub);
-    assert_int_equal(subscription_bytes(&w.sub), 0);
+    assert_int_equal(subscription_bytes(&w.sub, false), 0);
     uv_mutex_unlock(&w.lock);
     world_free(&w);
 }
