@@ -71,9 +71,12 @@ def killed_worker(args, daemon, program, folder):
     """The reader sleeps, so that the worker waits for slots when it dies."""
     path = clip(args, folder / "long.mp4", "yuv420p", 120, "-x264-params", "keyint=10")
     want = host_sums(args, daemon, path, "yuv420p")
-    reader = subprocess.Popen([program, path], stdout=subprocess.PIPE, text=True,
-                              env={**os.environ, "PELTON_SOCKET": daemon.socket})
-    got = [reader.stdout.readline() for _ in range(5)]
+    said = folder / "sums"
+    with open(said, "w") as to:
+        reader = subprocess.Popen([program, path], stdout=to,
+                                  env={**os.environ, "PELTON_SOCKET": daemon.socket})
+    lines = lambda: said.read_text().splitlines()
+    check(t.wait_until(lambda: len(lines()) >= 5, 5), "frames come")
     reader.send_signal(signal.SIGSTOP)
     workers = t.workers(daemon.process.pid)
     for pid in workers:
@@ -81,8 +84,8 @@ def killed_worker(args, daemon, program, folder):
     check(t.wait_until(lambda: not set(workers) & set(t.workers(daemon.process.pid)), 1),
           "the worker is gone")
     reader.send_signal(signal.SIGCONT)
-    rest, _ = reader.communicate(timeout=t.LIMIT_S)
-    got = "".join(got).splitlines() + rest.splitlines()
+    reader.wait(timeout=t.LIMIT_S)
+    got = lines()
     check(reader.returncode == 0 and got == want,
           f"a killed worker: {len(got)} frames, each once and right, in order")
 
