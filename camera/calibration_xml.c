@@ -84,6 +84,8 @@ static void on_start(void *ctx, const XML_Char *name, const XML_Char **attribute
 static void on_end(void *ctx, const XML_Char *name)
 {
     struct xml_reader *r = ctx;
+    if (r->why) /* expat still ends an empty element whose start was refused */
+        return;
     struct tree_node *node = r->open[--r->depth];
     if (!node->child) {
         node->kind = TREE_SCALAR;
