@@ -8,7 +8,21 @@
 
 void session_fail(struct session *s, int code, const char *cause, const char *hint)
 {
-    subscription_fail(&s->sub, code, cause, hint);
+    struct pelton_failure *f = &s->source_failure;
+    if (f->code)
+        return;
+    f->code = code;
+    snprintf(f->cause, sizeof(f->cause), "%s", cause);
+    snprintf(f->hint, sizeof(f->hint), "%s", hint);
+}
+
+void session_end_subscription(struct session *s)
+{
+    const struct pelton_failure *f = &s->source_failure;
+    if (f->code)
+        subscription_fail(&s->sub, f->code, f->cause, f->hint);
+    subscription_end(&s->sub);
+    s->ended_ns = now_ns();
 }
 
 void session_give_up(struct session *s)
@@ -19,7 +33,7 @@ void session_give_up(struct session *s)
 
 void session_abort(struct session *s, int code, const char *cause, const char *hint)
 {
-    session_fail(s, code, cause, hint);
+    subscription_fail(&s->sub, code, cause, hint);
     session_give_up(s);
 }
 

@@ -35,6 +35,8 @@ struct session {
     /* store and pool are made for it, and the source of a live stream waits in room; a reference */
     const struct h264_sps *ahead;
     struct window window;
+    struct pelton_failure source_failure;
+    int store_error; /* the oldest picture that waits gets no store; 0: none failed */
 
     struct pelton_probe_sei probe_sei; /* first is the session's */
     bool has_container_colour;
@@ -56,13 +58,16 @@ static inline struct session *session_of(const struct window *w)
     return (struct session *)((char *)(uintptr_t)w - offsetof(struct session, window));
 }
 
-/* With the lock; the first cause stays. */
+/* With the lock: the source cannot go on. Its first cause stays, and a failure of earlier pictures
+ * counts more. */
 void session_fail(struct session *s, int code, const char *cause, const char *hint);
-/* With the lock: the same, and nobody wants its pictures any more. */
+/* With the lock: a picture or the device failed, and nobody wants its pictures any more. The first
+ * cause stays. */
 void session_abort(struct session *s, int code, const char *cause, const char *hint);
 /* Hands a frame to the reader. Without memory for that the session ends, as no frame is left out.
  */
 void session_post_frame(struct session *s, struct pool *pool, struct feed_frame *frame);
+void session_end_subscription(struct session *s); /* with the lock: the failure is settled */
 void session_give_up(struct session *s); /* with the lock: nobody wants its pictures any more */
 void session_account_memory(struct session *s); /* with the lock: notes the most */
 /* With the lock: sum over stores. */

@@ -432,8 +432,7 @@ void lavc_end(struct session *s)
 {
     while (!subscription_quiet(&s->sub))
         engine_wait(s->engine, &s->room, 0);
-    subscription_end(&s->sub);
-    s->ended_ns = now_ns();
+    session_end_subscription(s);
 }
 
 /* ---- life ---- */

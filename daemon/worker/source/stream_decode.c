@@ -256,6 +256,15 @@ static bool wants_more(struct stream *st)
            !(st->session->probe_only && st->session->sub.info_ready);
 }
 
+/* The source was stopped by that, not by its reader. */
+static bool store_failed(struct stream *st)
+{
+    engine_lock(st->engine);
+    bool failed = st->session->store_error != 0;
+    engine_unlock(st->engine);
+    return failed;
+}
+
 static void run(struct stream *st)
 {
     struct pelton_failure failure = {0};
@@ -270,7 +279,7 @@ static void run(struct stream *st)
             continue;
         }
         if (stream_stopped(st))
-            return;
+            break;
         START_TRACE_FIRST("last access unit was read");
         flush(st);
         warn_of_vui(st);
@@ -285,7 +294,8 @@ static void run(struct stream *st)
         else if (!next_loop(st))
             return;
     }
-    if ((st->failed || st->session->params.views == PELTON_VIEWS_BOTH) && st->codec)
+    if ((st->failed || store_failed(st) || st->session->params.views == PELTON_VIEWS_BOTH) &&
+        st->codec)
         flush(st); /* what came before is still wanted, and the other views of what was given out */
 }
 

@@ -122,12 +122,41 @@ static const struct h264_sps *sps_of_next(const struct session *s)
     return p && p->stage == PICTURE_READY ? p->pic->sps : NULL;
 }
 
+/* Frames before the oldest picture that waits are to be handed out, or may come. */
+static bool session_shows_earlier(const struct session *s)
+{
+    const struct output *out = s->window.outputs;
+    return !s->window.source_ended ||
+           (out && (out->state != OUTPUT_QUEUED || frame_submitted(out->pic->holder.user)));
+}
+
+/* The source ends there. It still hands over the frames that it has. */
+static void session_note_store_error(struct session *s, int error)
+{
+    s->store_error = error;
+    atomic_store(&s->stop, true);
+    wake_source(&s->window);
+}
+
+/* Once the frames before are handed out. */
+static bool session_fail_by_store(struct session *s)
+{
+    bool memory = s->store_error == GPU_ERR_NOMEM;
+    if (session_shows_earlier(s))
+        return false;
+    session_fail_by(s, memory ? PELTON_ERR_NOMEM : PELTON_ERR_OTHER,
+                    memory ? "no GPU memory for its pictures" : gpu_error_text(s->store_error));
+    return true;
+}
+
 /* The oldest picture that waits decides which store the session uses. */
 static bool session_ensure_store(struct engine *e, struct session *s)
 {
     const struct h264_sps *sps = sps_of_next(s);
     if (!sps || slots_serve(&s->window, sps))
         return false;
+    if (s->store_error)
+        return session_fail_by_store(s);
     int err = store_attach(s, sps);
     if (err == STORE_LATER) {
         e->schedule.store_waits = true;
@@ -136,9 +165,7 @@ static bool session_ensure_store(struct engine *e, struct session *s)
     if (err == GPU_ERR_LOST)
         engine_device_failed(e, err);
     else if (err)
-        session_fail_by(s, err == GPU_ERR_NOMEM ? PELTON_ERR_NOMEM : PELTON_ERR_OTHER,
-                        err == GPU_ERR_NOMEM ? "no GPU memory for its pictures"
-                                             : gpu_error_text(err));
+        session_note_store_error(s, err);
     return true;
 }
 
@@ -274,8 +301,7 @@ static void session_end_work(struct engine *e, struct session *s)
     store_detach(s);
     b->due |= e->params.timestamps && b->measured < DEVICE_MEASUREMENTS;
     session_leave_pools(e, s);
-    subscription_end(&s->sub);
-    s->ended_ns = now_ns();
+    session_end_subscription(s);
     start_trace("the work of a stream has ended");
     engine_notify(e);
 }

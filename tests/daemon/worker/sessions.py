@@ -201,6 +201,24 @@ def damage(base):
     expect("fail", run("--on-error", 2, path).returncode, 6)
 
 
+def no_memory(base):
+    """A stream goes on with pictures that are too large for memory, and then it is damaged: the
+    frames before come all, and the first failure in the order of the stream is told."""
+    small, large, both = (f"{base}-{name}.264" for name in ("small", "large", "both"))
+    for path, size in ((small, "96x64"), (large, "640x480")):
+        ffmpeg("-f", "lavfi", "-i", f"testsrc2=s={size}:r=25:d=0.6", "-c:v", "libx264", "-bf", 2,
+               "-pix_fmt", "yuv420p", path)
+    data = b"".join(Path(path).read_bytes() for path in (small, large))
+    Path(both).write_bytes(data + b"\0\0\1\x65" + b"\xaa" * 40)
+    want = session_frames(small)
+    for args in (["--threads", 1], ["--threads", 4], ["--depth", 1, "--lookahead", 60],
+                 ["--shuffle", 3, "--lookahead", 60]):
+        out = run("--frames", "--on-error", 2, *args, both, env={"PELTON_TEST_MACROBLOCKS": "100"})
+        got = [line.split()[4] for line in out.stdout.splitlines() if len(line.split()) > 4]
+        expect(f"frames before there is no memory {args}", got, md5s(want))
+        expect(f"the failure is told {args}", "no GPU memory" in out.stderr, True)
+
+
 def on_gpu(text):
     """Pictures that the statistics say were entropy-decoded on the GPU."""
     return int(text.split(" pictures")[0].split()[-1])
@@ -278,6 +296,7 @@ def main():
         interlaced(base)
         ends(clip, frames)
         damage(base)
+        no_memory(base)
         entropy(clip, base, whole, frames)
     print(f"{len(failures)} failures")
     return 1 if failures else 0
