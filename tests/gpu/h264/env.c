@@ -312,9 +312,13 @@ int check_run(struct check_env *env, struct check_picture **pictures, uint32_t n
 int check_submit(struct check_env *env, struct check_picture **pictures, uint32_t n)
 {
     int err = 0;
-    for (int kind = 0; kind < CHECK_KINDS && err == 0; kind++)
-        if (env->recons[kind])
-            err = submit_kind(env, pictures, n, kind);
+    for (int kind = 0; kind < CHECK_KINDS && err == 0; kind++) {
+        if (!env->recons[kind])
+            continue;
+        err = submit_kind(env, pictures, n, kind);
+        for (uint32_t i = 0; env->host && i < n && err == 0; i++)
+            err = check_host_load(env, pictures[i]->view.head.slot);
+    }
     for (uint32_t i = 0; i < n; i++)
         check_picture_free(pictures[i]);
     if (err)

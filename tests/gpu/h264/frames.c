@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * checkgpu --frames N: so many small pictures of random records, in stores of random formats and
- * sizes, by threads of their own. Bytes of records are changed at random
- * (frames_patch.c): what the validator passes is reconstructed by both sides, which must agree in
- * each sample. Slots that no picture was
- * written to must not change. Last come pictures that the validator passes although no decoder
- * could make them; of those only the memory around is compared.
+ * sizes, by threads of their own. Bytes of records are changed at random (frames_patch.c): what the
+ * validator passes is reconstructed by both sides, which must agree in each sample. Slots that no
+ * picture was written to must not change. Last come pictures that the validator passes although no
+ * decoder could make them; of those only the memory around is compared.
  */
 #include "tests/gpu/h264/checkgpu.h"
 
