@@ -4,7 +4,7 @@
 The clip is carried with the hashes of its frames, which are FFmpeg's: no other program is needed.
 It has 400 frames of 64x64 samples and an IDR picture at each 20th.
 """
-import fcntl, os, pathlib, shutil, subprocess, sys, time
+import os, pathlib, shutil, subprocess, sys, time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
@@ -46,8 +46,8 @@ class Reader:
         self.run = subprocess.Popen(
             [self.args.bin + "/pelton", "decode", "--socket", self.daemon.socket, "-loglevel",
              "error", "-i", CLIP, "-frames:v", str(len(self.truth)), "-f", "framemd5", "-"],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        fcntl.fcntl(self.run.stdout, fcntl.F_SETPIPE_SZ, 4096) # few lines wait unread
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            pipesize=4096) # few lines wait unread
         self.at = 0
 
     def end(self):
