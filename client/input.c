@@ -81,7 +81,8 @@ static uint64_t frames_for_daemon(const struct client_options *o, const struct c
 {
     bool file = s->fd >= 0, all = o->read.policy == PELTON_LOSSLESS &&
                                   o->read.on_error != PELTON_ON_ERROR_DROP &&
-                                  o->read.max_fps <= 0 && !o->read.skip && !o->read.not_before_ns;
+                                  o->read.max_fps <= 0 && !o->read.skip && !o->read.n_frames_at &&
+                                  !o->read.not_before_ns;
     return file && all ? o->read.max_frames : 0;
 }
 
@@ -98,6 +99,8 @@ void input_params(const struct client_options *o, const struct client_input *s,
         .duration_us = o->read.duration_us,
         .max_fps = o->read.max_fps,
         .skip = o->read.skip,
+        .wanted = o->read.frames_at,
+        .n_wanted = o->read.n_frames_at,
         .video = o->read.video,
         .max_frames = frames_for_daemon(o, s),
         .on_error = o->read.on_error,

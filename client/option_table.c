@@ -217,6 +217,11 @@ const struct option_row option_rows[] = {
      "Deliver at most N frames a second, by their time stamps. The daemon leaves the others out. "
      "Of "
      "files it decodes only what the delivered frames need."},
+    {"frames-at", NULL, "LIST", NULL, NULL, CMD_DECODE,
+     VALUE(parse_frames_at, struct read_options, read),
+     "Only these frames of a file, in this order: numbers from 0, as in 10,250,1000, and ranges "
+     "with "
+     "a step, as in 0-99:10. Only pictures that they need are decoded."},
     {"skip-frame", NULL, "none|noref|nokey", "none", "none noref nokey",
      CMD_DECODE | CMD_PIPE | CMD_VIEW,
      WHOLE(text_choice, enum pelton_skip, read.skip, PELTON_SKIP_NONE, 0),

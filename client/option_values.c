@@ -46,6 +46,45 @@ int parse_map(const struct option_text *t, void *place)
     return 0;
 }
 
+/* A-B:S, A-B or A; false: something else. */
+static bool parse_range(const char **at, struct pelton_frame_range *out)
+{
+    char *end;
+    unsigned long long value[3] = {0, 0, 1};
+    for (int i = 0; i < 3; i++) {
+        if (**at < '0' || **at > '9')
+            return false;
+        value[i] = strtoull(*at, &end, 10);
+        value[1] = i == 0 ? value[0] : value[1];
+        *at = end;
+        if (i == 2 || **at != "-:"[i])
+            break;
+        ++*at;
+    }
+    if (value[1] < value[0] || value[1] > INT32_MAX || !value[2] || value[2] > INT32_MAX)
+        return false;
+    *out = (struct pelton_frame_range){value[0], (value[1] - value[0]) / value[2] + 1, value[2]};
+    return true;
+}
+
+int parse_frames_at(const struct option_text *t, void *place)
+{
+    struct read_options *read = place;
+    const char *at = t->value;
+    uint64_t frames = 0;
+    for (read->n_frames_at = 0; read->n_frames_at < MAX_FRAMES_AT; at++) {
+        struct pelton_frame_range *range = &read->frames_at[read->n_frames_at++];
+        if (!parse_range(&at, range) || (*at && *at != ','))
+            break;
+        frames += range->count;
+        if (frames > PELTON_MAX_WANTED_FRAMES)
+            break;
+        if (!*at)
+            return 0;
+    }
+    return text_refuse(t, "numbers and ranges, as in 10,250 or 0-99:10, of 65536 frames at most");
+}
+
 int parse_loops(const struct option_text *t, void *place)
 {
     char *end;

@@ -29,12 +29,16 @@ struct connect_options {
     double timeout;                      /* seconds; 0: for ever */
 };
 
+enum { MAX_FRAMES_AT = 256 };
+
 /* Which frames of the input, and how a slow reader gets them. */
 struct read_options {
     int64_t start_us, duration_us, end_us; /* -1: absent */
     uint64_t max_frames;                   /* 0: all */
     double max_fps;                        /* 0: all */
     enum pelton_skip skip;
+    struct pelton_frame_range frames_at[MAX_FRAMES_AT];
+    uint32_t n_frames_at;
     int64_t not_before_ns; /* CLOCK_MONOTONIC; earlier frames are left out; 0: none */
     enum pelton_policy policy;
     bool policy_given, fields, leave_unturned;

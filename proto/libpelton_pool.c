@@ -160,6 +160,7 @@ bool pelton_pool_frame(const struct pelton_pool *pool, const Pelton__FrameReady 
         return false;
     *out = (struct pelton_frame){
         .sequence = m->sequence,
+        .number = m->number,
         .epoch = m->epoch,
         .slot = m->slot,
         .generation = m->generation,

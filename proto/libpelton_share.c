@@ -27,8 +27,8 @@ bool pelton_share_wanted(const struct pelton_open_params *p)
     /* rectangles without a size mean the file's first picture, which only one stream decodes */
     bool sized = p->n_blur == 0 || p->blur_width;
     return p->devices > 1 && sized && p->bench.transport != PELTON_DEVICE && !p->uri &&
-           p->policy == PELTON_LOSSLESS && !p->fields && !p->realtime &&
-           p->views == PELTON_VIEW_BASE && p->on_error != PELTON_ON_ERROR_FAIL &&
+           p->policy == PELTON_LOSSLESS && !p->fields && !p->n_wanted && !p->n_wanted_us &&
+           !p->realtime && p->views == PELTON_VIEW_BASE && p->on_error != PELTON_ON_ERROR_FAIL &&
            fstat(p->fd, &st) == 0 && S_ISREG(st.st_mode);
 }
 

@@ -195,6 +195,13 @@ struct pelton_bench_params {
 
 /* A source and the wishes about it. Set uri or fd; everything else may stay 0. Strings are borrowed
  * for the call. A program that sets uri alone gets every frame of the source. */
+/* Frames first, first + stride, ..., count of them. count and stride are at least 1. */
+struct pelton_frame_range {
+    uint64_t first, count, stride;
+};
+/* Of ranges, and of the frames that all ranges name together. */
+enum { PELTON_MAX_WANTED = 4096, PELTON_MAX_WANTED_FRAMES = 65536 };
+
 /* Pictures that are not decoded. Frames keep the numbers and times that they have in the whole
  * stream. Not with both views. */
 enum pelton_skip {
@@ -247,6 +254,16 @@ struct pelton_open_params {
      * default flag and by size. */
     uint32_t video;
     enum pelton_skip skip;
+    /* Only these frames of a file, in this order; repeated ones come again. The file is read from
+     * the key picture before each, and only pictures that they need are decoded. Frames are
+     * numbered as a decode of the whole file gives them, from 0. sequence of a frame is then its
+     * place in this list. A number past the end ends the stream with PELTON_ERR_INPUT. n_wanted 0:
+     * all frames. Borrowed for the call. */
+    const struct pelton_frame_range *wanted;
+    /* The same by times: microseconds of the frames' pts. The frame that is shown then comes. Not
+     * together with wanted. */
+    const int64_t *wanted_us;
+    uint32_t n_wanted, n_wanted_us; /* at most PELTON_MAX_WANTED */
 };
 /* Sets every field to its default and fd to -1, so that a missing source is an error. */
 static inline void pelton_open_params_init(struct pelton_open_params *out);
@@ -362,6 +379,7 @@ struct pelton_frame {
     const struct pelton_side_data *side;
     uint32_t orientation; /* enum pelton_orientation */
     uint32_t reserved_end;
+    uint64_t number; /* of the frame in its file, from 0 */
 };
 
 /* Returns 1: *out is the next frame, which the caller gives back by pelton_release. 0: the stream

@@ -85,7 +85,10 @@ void wire_info_to(const Pelton__Info *in, struct pelton_info *out);
 
 void wire_open_from(const struct pelton_open_params *in, struct wire_stretch stretch,
                     Pelton__Open *out);
-/* Strings stay the message's; fd is -1. Returns PELTON_ERR_USAGE where a value is out of range. */
+/* Whether the frames that are wanted go with the other options. */
+bool wire_wanted_valid(const struct pelton_open_params *p);
+/* Strings and lists stay the message's; fd is -1. Returns PELTON_ERR_USAGE where a value is out of
+ * range. */
 int wire_open_to(const Pelton__Open *in, struct pelton_open_params *out,
                  struct wire_stretch *stretch);
 

@@ -166,6 +166,9 @@ _Static_assert(sizeof(struct pelton_rect) == 16, "a rectangle is four numbers of
     X(blur_height)                                                                                 \
     X(video)                                                                                       \
     X(skip)
+/* A range on the wire is the structure's values. */
+#define RANGE_VALUES 3
+_Static_assert(sizeof(struct pelton_frame_range) == RANGE_VALUES * sizeof(uint64_t), "no padding");
 #define OPEN_COPY(field) out->field = in->field;
 
 void wire_open_from(const struct pelton_open_params *in, struct wire_stretch stretch,
@@ -183,6 +186,28 @@ void wire_open_from(const struct pelton_open_params *in, struct wire_stretch str
         4 * (size_t)(in->n_blur < PELTON_MAX_BLURS ? in->n_blur
                                                    : PELTON_MAX_BLURS); /* more were refused */
     out->blur = (uint32_t *)in->blur;
+    out->n_wanted = RANGE_VALUES * (size_t)in->n_wanted;
+    out->wanted = (uint64_t *)in->wanted;
+    out->n_wanted_us = in->n_wanted_us;
+    out->wanted_us = (int64_t *)in->wanted_us;
+}
+
+bool wire_wanted_valid(const struct pelton_open_params *p)
+{
+    bool whole = p->fields || p->realtime || p->loop || p->views != PELTON_VIEW_BASE || p->skip ||
+                 p->max_fps > 0 || p->max_frames || p->start_us > 0 || p->duration_us > 0;
+    uint64_t frames = p->n_wanted_us;
+    if (p->n_wanted > PELTON_MAX_WANTED || p->n_wanted_us > PELTON_MAX_WANTED ||
+        ((p->n_wanted || p->n_wanted_us) && whole) || (p->n_wanted && p->n_wanted_us))
+        return false;
+    for (uint32_t i = 0; i < p->n_wanted; i++) {
+        const struct pelton_frame_range *r = &p->wanted[i];
+        if (!r->count || !r->stride || r->count > PELTON_MAX_WANTED_FRAMES ||
+            r->stride > UINT32_MAX || r->first > INT64_MAX / 2)
+            return false;
+        frames += r->count;
+    }
+    return frames <= PELTON_MAX_WANTED_FRAMES;
 }
 
 /* A stream is not shared where a picture gives more than one frame, or where frames come in real
@@ -212,6 +237,18 @@ static int blur_to(const Pelton__Open *in, struct pelton_open_params *out)
     return PELTON_OK;
 }
 
+static int wanted_to(const Pelton__Open *in, struct pelton_open_params *out)
+{
+    if (in->n_wanted % RANGE_VALUES || in->n_wanted > RANGE_VALUES * PELTON_MAX_WANTED ||
+        in->n_wanted_us > PELTON_MAX_WANTED || ((in->n_wanted || in->n_wanted_us) && in->parts > 1))
+        return PELTON_ERR_USAGE;
+    out->wanted = (const struct pelton_frame_range *)in->wanted;
+    out->n_wanted = (uint32_t)(in->n_wanted / RANGE_VALUES);
+    out->wanted_us = in->wanted_us;
+    out->n_wanted_us = (uint32_t)in->n_wanted_us;
+    return wire_wanted_valid(out) ? PELTON_OK : PELTON_ERR_USAGE;
+}
+
 int wire_open_to(const Pelton__Open *in, struct pelton_open_params *out,
                  struct wire_stretch *stretch)
 {
@@ -230,6 +267,8 @@ int wire_open_to(const Pelton__Open *in, struct pelton_open_params *out,
     out->pix_fmt = in->pix_fmt[0] ? in->pix_fmt : NULL;
     OPEN_FIELDS(OPEN_COPY)
     out->bench.transport = in->transport;
+    if (wanted_to(in, out) < 0)
+        return PELTON_ERR_USAGE;
     *stretch = (struct wire_stretch){.index = in->part, .count = in->parts};
     return PELTON_OK;
 }

@@ -12,6 +12,7 @@
 #include "daemon/worker/camera/v4l2_stream.h"
 #include "daemon/worker/memory/machine.h"
 #include "daemon/worker/schedule/knobs.h"
+#include "daemon/worker/source/index_cache.h"
 #include "daemon/worker/engine/session_internal.h"
 #include "daemon/worker/steps/coders.h"
 #include "daemon/worker/steps/entropy_gpu.h"
@@ -58,6 +59,7 @@ static void stop_threads(struct engine *e)
 static void engine_free(struct engine *e)
 {
     v4l2_streams_free(e->streams);
+    index_cache_free(e->indexes);
     memory_free(&e->memory);
     uv_mutex_destroy(&e->gpu_opens);
     engine_lock_destroy(e);
@@ -193,7 +195,8 @@ static int engine_open(struct engine *e)
     av_log_set_level(AV_LOG_QUIET);
     e->idle_ns = e->params.idle_ns ? e->params.idle_ns : MEMORY_IDLE_NS;
     e->streams = v4l2_streams_create();
-    if (!e->streams)
+    e->indexes = index_cache_create();
+    if (!e->streams || !e->indexes)
         return PELTON_ERR_NOMEM;
     if (!split_tuning_parse(e->params.split, &e->schedule.setting.tuning)) {
         engine_log(e, 0, "debug.split is no list as batches=4,choice=2");

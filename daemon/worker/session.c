@@ -24,6 +24,16 @@ static char *copy_string(const char *text, bool *failed)
     return copy;
 }
 
+/* NULL: it is empty, or there is no memory. */
+static void *copy_list(const void *list, uint32_t count, size_t size, bool *failed)
+{
+    void *copy = count ? malloc(count * size) : NULL;
+    if (copy)
+        memcpy(copy, list, count * size);
+    *failed |= count && !copy;
+    return copy;
+}
+
 static void session_free(struct session *s)
 {
     subscription_clear(&s->sub);
@@ -36,6 +46,8 @@ static void session_free(struct session *s)
     free(s->uri);
     free(s->name);
     free(s->pix_fmt);
+    free((void *)s->params.wanted);
+    free((void *)s->params.wanted_us);
     free(s);
 }
 
@@ -66,6 +78,10 @@ static struct session *session_new(struct engine *e, const struct pelton_open_pa
                                         : "input",
                           &failed);
     s->pix_fmt = copy_string(params->pix_fmt, &failed);
+    s->params.wanted =
+        copy_list(params->wanted, params->n_wanted, sizeof(*params->wanted), &failed);
+    s->params.wanted_us =
+        copy_list(params->wanted_us, params->n_wanted_us, sizeof(*params->wanted_us), &failed);
     s->opened_ns = now_ns();
     s->account = account_create(&e->memory);
     if (failed || !s->account) {

@@ -102,6 +102,7 @@ static void on_frame_ready(void *ctx, const struct feed_frame *f)
 {
     Pelton__FrameReady m = PELTON__FRAME_READY__INIT;
     m.sequence = f->sequence;
+    m.number = f->number;
     m.epoch = f->epoch;
     m.slot = f->slot;
     m.generation = f->generation;

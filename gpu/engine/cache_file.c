@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,6 +20,21 @@ bool cache_file_path(const char *name, char path[CACHE_PATH])
         return false;
     int n = snprintf(path, CACHE_PATH, "%s/pelton/%s", folder, name);
     return n > 0 && n < CACHE_PATH;
+}
+
+uint64_t cache_checksum(const void *bytes, size_t size)
+{
+    const uint8_t *data = bytes;
+    uint64_t hash = 0xcbf29ce484222325u ^ size;
+    size_t i = 0;
+    for (uint64_t word; i + 8 <= size; i += 8) {
+        memcpy(&word, data + i, 8);
+        hash = (hash ^ word) * 0x100000001b3u;
+        hash ^= hash >> 29;
+    }
+    for (; i < size; i++)
+        hash = (hash ^ data[i]) * 0x100000001b3u;
+    return hash;
 }
 
 static void cache_folder_make(void)

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define CACHE_PATH 4096
 
@@ -27,6 +28,8 @@ static inline bool cache_folder(char *path, size_t size)
     return n > 0 && (size_t)n < size;
 }
 
+/* FNV-1a of 64 bits, over eight bytes at a time: this finds damage, not forgery. */
+uint64_t cache_checksum(const void *bytes, size_t size);
 /* The path of a file, whether it exists or not. False: no folder is known, or it is too long. */
 bool cache_file_path(const char *name, char path[CACHE_PATH]);
 /* Replace a file as a whole: a reader sees the old bytes or the new ones. Makes the folder. path

@@ -15,21 +15,6 @@
 
 static const char magic[8] = "peltonP1";
 
-/* FNV-1a of 64 bits, over eight bytes at a time: this finds damage, not forgery. */
-static uint64_t checksum(const uint8_t *data, uint64_t size)
-{
-    uint64_t hash = 0xcbf29ce484222325u ^ size;
-    uint64_t i = 0;
-    for (uint64_t word; i + 8 <= size; i += 8) {
-        memcpy(&word, data + i, 8);
-        hash = (hash ^ word) * 0x100000001b3u;
-        hash ^= hash >> 29;
-    }
-    for (; i < size; i++)
-        hash = (hash ^ data[i]) * 0x100000001b3u;
-    return hash;
-}
-
 enum pipeline_cache_file pipeline_cache_check(const void *file, size_t size,
                                               const struct pipeline_cache_key *key)
 {
@@ -38,7 +23,7 @@ enum pipeline_cache_file pipeline_cache_check(const void *file, size_t size,
         return PIPELINE_CACHE_DAMAGED;
     memcpy(&head, file, sizeof(head));
     if (memcmp(head.magic, magic, sizeof(magic)) != 0 || head.size != size - sizeof(head) ||
-        head.checksum != checksum((const uint8_t *)file + sizeof(head), head.size))
+        head.checksum != cache_checksum((const uint8_t *)file + sizeof(head), head.size))
         return PIPELINE_CACHE_DAMAGED;
     return memcmp(&head.key, key, sizeof(*key)) ? PIPELINE_CACHE_FOREIGN : PIPELINE_CACHE_GOOD;
 }
@@ -50,7 +35,7 @@ void pipeline_cache_head_fill(struct pipeline_cache_head *head,
     memcpy(head->magic, magic, sizeof(magic));
     head->key = *key;
     head->size = size;
-    head->checksum = checksum(data, size);
+    head->checksum = cache_checksum(data, size);
 }
 
 static void key_fill(const struct gpu *g, struct pipeline_cache_key *key)

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Frames of files by their number, and clips of them as arrays.
 
-The rule. Frame n of a file is the n-th in order of presentation, from 0. In a file with evenly
-spaced times it is found by its time: the daemon seeks to the key picture before it, and decodes
-from there. The time of each frame is checked against its number. In other files (variable rate, no
-index, raw H.264), frames are counted from the start of the file.
+Frame n of a file is the n-th in order of presentation, from 0. Clips name their frames by number,
+and the daemon has an index of the file.
+
+VideoCapture.set goes by times. In a file with evenly spaced times a frame is found by its time: the
+daemon seeks to the key picture before it, and decodes from there. The time of each frame is checked
+against its number. In other files (variable rate, no index, raw H.264), frames are counted from the
+start of the file.
 """
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ import collections
 import concurrent.futures
 import os
 from fractions import Fraction
-from typing import (Any, Callable, Deque, Dict, Iterator, List, NamedTuple, Optional, Sequence,
+from typing import (Any, Callable, Deque, Iterator, List, NamedTuple, Optional, Sequence,
                     Tuple, Union)
 
 import numpy as np
@@ -132,7 +135,6 @@ class Clips:
         self.starts = [start] if isinstance(start, int) else list(start)
         self.frames, self.stride, self.convert, self.ahead = frames, stride, convert, ahead
         self.options = options
-        self._timings: Dict[Path, Timing] = {}
         if frames < 1 or stride < 1 or ahead < 1 or any(s < 0 for s in self.starts):
             raise errors.UsageError("a number of the clips is out of range",
                                     "start is 0 or more; frames, stride and ahead are 1 or more")
@@ -148,27 +150,19 @@ class Clips:
 
     def read(self, path: Path, start: int) -> np.ndarray:
         """A clip of any file from any frame."""
-        timing = self._timings.get(path)
-        if timing is None:
-            timing = self._timings[path] = timing_of(path, **self.options)
         out: Optional[np.ndarray] = None
-        got, end = 0, start + (self.frames - 1) * self.stride
-        source = frames_from(path, start, timing, **self.options)
-        for number, frame in source:
-            if (number - start) % self.stride == 0:
+        numbers = range(start, start + self.frames * self.stride, self.stride)
+        with open(path, at=numbers, **self.options) as stream:
+            for got, frame in enumerate(stream):
                 picture = self.convert(frame)
                 if out is None:
                     out = np.empty((self.frames,) + picture.shape, picture.dtype)
                 elif picture.shape != out.shape[1:]:
                     raise errors.InputError(f"{path}: the size changes in a clip")
                 out[got] = picture
-                got += 1
-            frame.close()
-            if number >= end:
-                source.close()  # type: ignore[attr-defined]
-                break
-        if out is None or got < self.frames:
-            raise errors.InputError(f"{path}: the file ends before frame {end}")
+                frame.close()
+        if out is None or got + 1 < self.frames:
+            raise errors.InputError(f"{path}: frames of the clip are damaged or missing")
         return out
 
     def __iter__(self) -> Iterator[np.ndarray]:

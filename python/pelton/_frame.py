@@ -199,6 +199,11 @@ class Frame:
         return self.pool.colour
 
     @property
+    def number(self) -> int:
+        """Of the frame in its file, in order of presentation, from 0; of cameras 0."""
+        return self._m.number
+
+    @property
     def sequence(self) -> int:
         """Counts the frames of the source. A gap means frames that were left out."""
         return self._m.sequence

@@ -7,8 +7,8 @@ import gc
 import os
 import stat
 import time
-from typing import (Any, Callable, Deque, Dict, Iterator, List, NamedTuple, Optional, Set, Tuple,
-                    Union)
+from typing import (Any, Callable, Deque, Dict, Iterable, Iterator, List, NamedTuple, Optional, Set,
+                    Tuple, Union)
 
 from . import _daemon, _proto, errors
 from ._connection import Connection, deadline_of
@@ -19,6 +19,7 @@ ON_ERROR = {"show": 0, "drop": 1, "fail": 2, "show_all": 3}
 SKIP = {None: 0, "nonref": 1, "nonkey": 2}
 FIFO_MOST = 60
 DEVICE = 3  # of enum pelton_transport
+WANTED_MOST, WANTED_FRAMES_MOST = 4096, 65536  # ranges, frames
 OPEN_S = 120.0  # a software device compiles its shaders first
 END_S = 2.0     # the end of a stream may come while the program holds all slots
 STALE_S = 0.05  # a frame that waited in the socket since an earlier question
@@ -77,6 +78,35 @@ def policy_of(text: Optional[str], place: Place) -> Tuple[int, int]:
 
 def microseconds(seconds: Optional[float]) -> int:
     return -1 if not seconds else int(round(seconds * 1e6))
+
+
+def ranges_of(numbers: Iterable[int]) -> List[int]:
+    """First, count and stride of each run of numbers that rise evenly."""
+    out: List[int] = []
+    total = 0
+    for n in numbers:
+        total += 1
+        if n < 0:
+            raise errors.UsageError(f"frame {n} is wanted", "the first frame has number 0")
+        if out and out[-2] == 1 and n > out[-3]:
+            out[-2:] = 2, n - out[-3]
+        elif out and out[-2] > 1 and n == out[-3] + out[-2] * out[-1]:
+            out[-2] += 1
+        else:
+            out += [int(n), 1, 1]
+    if len(out) > 3 * WANTED_MOST or total > WANTED_FRAMES_MOST:
+        raise errors.UsageError(f"{total} frames are wanted at once, in {len(out) // 3} runs",
+                                f"{WANTED_FRAMES_MOST} frames in {WANTED_MOST} runs are the most; "
+                                "ask several times")
+    return out
+
+
+def times_of(times: Iterable[float]) -> List[int]:
+    out = [int(round(t * 1e6)) for t in times]
+    if len(out) > WANTED_MOST:
+        raise errors.UsageError(f"{len(out)} frames are wanted at once",
+                                f"{WANTED_MOST} times are the most; ask several times")
+    return out
 
 
 def open_file(path: str) -> int:
@@ -314,6 +344,21 @@ class Stream:
             raise StopIteration
         return frame
 
+    def frames_at(self, indices: Iterable[int] = (), *,
+                  times: Iterable[float] = ()) -> "Stream":
+        """A stream of these frames of the same file, in this order: by their numbers from 0, or by
+        times in seconds, as frame.time has them (the frame that is shown then). Each frame has its
+        `number`. Only pictures that these frames need are decoded. Rising numbers are the fastest.
+        Raises InputError where a number is past the end."""
+        had = self._options
+        options = _proto.Open(uri=had.uri, name=had.name, pix_fmt=had.pix_fmt,
+                              on_error=had.on_error, side_data=had.side_data,
+                              depth=0 if had.policy else had.depth, wanted=ranges_of(indices),
+                              wanted_us=times_of(times))
+        if bool(options.wanted) == bool(options.wanted_us):
+            raise errors.UsageError("frames_at wants numbers or times", "and at least one of them")
+        return Stream(self._place, options, self._socket, self._timeout, self._reconnect)
+
     # ---- what is known ----
 
     @property
@@ -383,6 +428,7 @@ class Stream:
 def open(source: Source, device: Optional[str] = None, *, policy: Optional[str] = None,
          pix_fmt: str = "", start: float = 0.0, duration: Optional[float] = None, frames: int = 0,
          loop: bool = False, realtime: bool = False, fps: float = 0.0, skip: Optional[str] = None,
+         at: Iterable[int] = (),
          on_error: str = "show", side_data: int = 0, slots: int = 0,
          socket: Optional[str] = None, timeout: float = OPEN_S, reconnect: bool = False,
          on_event: Optional[Callable[[Event], None]] = None) -> Stream:
@@ -401,6 +447,8 @@ def open(source: Source, device: Optional[str] = None, *, policy: Optional[str] 
                 pictures that those frames need are decoded
     skip        "nonref": pictures that no other refers to are not decoded; "nonkey": all but key
                 pictures. The other frames keep their numbers and times
+    at          numbers of frames of a file, in the order that they are wanted in; empty: all. See
+                Stream.frames_at
     on_error    damaged frames: "show" (concealed, frame.damaged), "drop", "fail", "show_all"
     side_data   1: SEI messages with members of their own and user data; 2: every message
     slots       frames of the shared memory; 0: the daemon's choice
@@ -429,6 +477,6 @@ def open(source: Source, device: Optional[str] = None, *, policy: Optional[str] 
                           depth=depth or slots, loop=loop, realtime=realtime,
                           start_us=microseconds(start), duration_us=microseconds(duration),
                           max_frames=frames, on_error=ON_ERROR[on_error], max_fps=fps,
-                          side_data=side_data, skip=SKIP[skip],
-                          transport=DEVICE if cuda else 0)
+                           side_data=side_data, skip=SKIP[skip], wanted=ranges_of(at),
+                           transport=DEVICE if cuda else 0)
     return Stream(place, options, socket, timeout, reconnect, on_event)

@@ -118,6 +118,7 @@ static const struct right right_cases[] = {
     {"decode --sheet 4x3", U32, AT(write.sheet_columns), NULL, 4},
     {"decode --sheet 4x3", U32, AT(write.sheet_rows), NULL, 3},
     {"pipe --max-fps 12.5", REAL, AT(read.max_fps), NULL, 12.5},
+    {"decode -frames_at 7,10-20:5", U32, AT(read.n_frames_at), NULL, 2},
     {"decode -skip_frame nokey", U32, AT(read.skip), NULL, PELTON_SKIP_NONKEY},
 };
 

@@ -241,10 +241,13 @@ static void change_value(ProtobufCType type, void *value)
         *(int32_t *)value += 1;
 }
 
-/* One entry more; four for rectangles, and the eight of a display. */
+/* One entry more; three for ranges, four for rectangles, and the eight of a display. */
 static void change_list(ProtobufCMessage *m, const ProtobufCFieldDescriptor *f)
 {
-    size_t n = !strcmp(f->name, "blur") ? 4 : !strcmp(f->name, "chromaticity") ? 8 : 1;
+    size_t n = !strcmp(f->name, "wanted")         ? 3
+               : !strcmp(f->name, "blur")         ? 4
+               : !strcmp(f->name, "chromaticity") ? 8
+                                                  : 1;
     size_t size = f->type == PROTOBUF_C_TYPE_MESSAGE ? sizeof(void *) : type_size(f->type);
     uint8_t *list = calloc(n, size);
     assert_non_null(list);

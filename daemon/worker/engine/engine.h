@@ -75,6 +75,7 @@ struct engine {
     int64_t idle_ns; /* without work, before memory is given back */
     struct engine_idle idle;
     struct v4l2_streams *streams; /* cameras that give H.264 */
+    struct index_cache *indexes;  /* of files */
     bool lavc;                    /* sessions are decoded by libavcodec where it can; constant */
     uv_mutex_t gpu_opens;         /* held while the device is opened; never with the lock */
     int gpu_error;   /* under gpu_opens: the threads on the device could not be started */

@@ -41,7 +41,8 @@ void feed_format_close(struct feed_format *format);
 
 struct feed_frame {
     uint64_t sequence;
-    uint8_t view; /* 1: the second view */
+    uint64_t number; /* of the frame in its source; not of cameras */
+    uint8_t view;    /* 1: the second view */
     uint32_t epoch, slot, generation;
     int64_t pts, dts, duration;
     uint32_t flags; /* PELTON_FRAME_* */

@@ -54,7 +54,8 @@ void selection_open(struct stream *st)
     sel->outputs_tail = &sel->outputs;
     sel->left_tag = -1;
     /* a live frame would wait for those behind it */
-    sel->chooses = s->params.max_fps > 0 && frames && !s->window.live;
+    sel->chooses =
+        (s->params.max_fps > 0 && frames && !s->window.live) || st->selection.chosen.active;
     sel->active = !s->probe_only && (sel->chooses || s->params.skip != PELTON_SKIP_NONE);
 }
 
@@ -123,18 +124,24 @@ static bool any_needed(const struct selection *sel)
     return false;
 }
 
+/* By max_fps. */
+static bool spaced_out(struct stream *st, const struct packet_times *t)
+{
+    double tick = av_q2d(st->source.stream->time_base), fps = st->session->params.max_fps;
+    return st->selection.chooses && t->pts != TIMESTAMPS_NONE &&
+           frame_spacing_leaves_out(&st->selection.spacing, fps,
+                                    (double)(t->pts + st->loop_offset) * tick);
+}
+
 bool selection_wants(struct stream *st, struct h264_picture *pic, const struct packet_times *t)
 {
-    const struct session *s = st->session;
     struct selection *sel = &st->selection;
     if (!sel->active)
         return true;
     if (stretch_left_out(pic))
         return false;
-    double tick = av_q2d(st->source.stream->time_base);
-    if (sel->chooses && t->pts != TIMESTAMPS_NONE &&
-        frame_spacing_leaves_out(&sel->spacing, s->params.max_fps,
-                                 (double)(t->pts + st->loop_offset) * tick)) {
+    if (st->selection.chosen.active ? !chosen_copies(&st->selection.chosen, st->sequence)
+                                    : spaced_out(st, t)) {
         selection_unwanted(pic);
         return false;
     }

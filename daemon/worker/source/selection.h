@@ -10,6 +10,7 @@
 #ifndef PELTON_SELECTION_H
 #define PELTON_SELECTION_H
 
+#include "daemon/worker/source/chosen.h"
 #include "proto/frame_spacing.h"
 
 #include <stdbool.h>
@@ -33,6 +34,7 @@ struct selection {
     bool active;  /* pictures wait here; else they go on at once */
     bool chooses; /* by output order; else by decoding order alone */
     struct frame_spacing spacing;
+    struct chosen chosen;
     struct waiting_unit *queue; /* a ring */
     uint32_t capacity, first, count;
     struct output *outputs; /* of frames whose pictures wait, in output order */

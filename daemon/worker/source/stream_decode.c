@@ -64,11 +64,6 @@ static void pace(struct stream *st, const AVPacket *packet)
     engine_unlock(st->engine);
 }
 
-static int64_t or_none(int64_t ts)
-{
-    return ts == AV_NOPTS_VALUE ? TIMESTAMPS_NONE : ts;
-}
-
 /* Answers a negative result of step 1. */
 static void feed_failed(struct stream *st, int error)
 {
@@ -90,49 +85,13 @@ static void feed_failed(struct stream *st, int error)
     }
 }
 
-/* What step 1 has refused since the last time. True: too many bytes. */
-static bool count_refused(struct stream *st)
-{
-    struct h264_stats stats;
-    h264_stream_stats(st->codec, &stats);
-    bool large = st->refused[H264_LIMIT_UNIT] != stats.refused[H264_LIMIT_UNIT] ||
-                 st->refused[H264_LIMIT_NAL] != stats.refused[H264_LIMIT_NAL];
-    if (memcmp(st->refused, stats.refused, sizeof(st->refused)) == 0)
-        return false;
-    engine_lock(st->engine);
-    for (int i = 0; i < H264_LIMITS; i++)
-        st->engine->refused[i] += stats.refused[i] - st->refused[i];
-    engine_unlock(st->engine);
-    memcpy(st->refused, stats.refused, sizeof(st->refused));
-    return large;
-}
-
 static void feed(struct stream *st)
 {
     struct session *s = st->session;
-    const AVPacket *p = st->packet;
-    struct packet_times t = {.tag = ++st->tag,
-                             .pts = or_none(p->pts),
-                             .dts = or_none(p->dts),
-                             .duration = p->duration,
-                             .discard = (p->flags & AV_PKT_FLAG_DISCARD) != 0,
-                             .received_ns =
-                                 st->source.captured_ns ? st->source.captured_ns : now_ns()};
-    timestamps_packet(&st->times, &t);
-    int err = h264_stream_feed(st->codec, p->data, (size_t)p->size, st->tag, &st->diag);
-    engine_lock(st->engine);
-    s->stats.access_units++;
-    s->stats.bytes_in += (uint64_t)p->size;
-    engine_unlock(st->engine);
-    stream_drain(st);
+    int err = stream_parse(st);
     if (err < 0)
         feed_failed(st, err);
-    /* a packet holds all of its pictures */
-    err = h264_stream_end_access_unit(st->codec, &st->diag);
-    stream_drain(st);
-    if (err < 0)
-        feed_failed(st, err);
-    bool too_large = count_refused(st);
+    bool too_large = stream_count_refused(st);
     if (st->selection.active)
         selection_packet(st);
     else if (!too_large)
@@ -142,67 +101,6 @@ static void feed(struct stream *st)
     if (!st->failed && (stats.slices || st->tag > INFO_UNITS) &&
         (!s->probe_only || stream_probed(st)))
         stream_give_info(st, true, "", "");
-}
-
-static void flush(struct stream *st)
-{
-    h264_stream_flush(st->codec);
-    stream_drain(st);
-    selection_advance(st, true);
-    if (st->lavc && st->session->lavc)
-        lavc_flush(st->lavc);
-    struct h264_picture *alone;
-    while ((alone = second_view_take(&st->second, 0, true)))
-        stream_output_second(st, alone, true);
-    if (st->held) /* named for output, never completed */
-        h264_picture_unref(st->held);
-    st->held = NULL;
-}
-
-/* What the shaders do; streams that need more are refused by step 1. */
-static const struct h264_capabilities capabilities = {.chroma_formats = 0xf,
-                                                      .max_bit_depth = {14, 14},
-                                                      .interlaced = true,
-                                                      .separate_planes = true,
-                                                      .switching = true};
-
-/* A new state of step 1: at the start and at each loop. */
-static int open_codec(struct stream *st)
-{
-    const AVCodecParameters *par = st->source.stream->codecpar;
-    struct h264_stream_params params = {
-        .capabilities = &capabilities,
-        .allocator = &st->session->account->allocator,
-        .limits = st->engine->params.limits,
-        .late_arrays = true,
-        .low_delay_output = st->session->window.live, /* no frame waits for what it does not need */
-        .views = st->session->params.views == PELTON_VIEWS_BOTH ? 2 : 1,
-        .container_width = st->source.shows_part ? (uint32_t)par->width : 0,
-        .container_height = st->source.shows_part ? (uint32_t)par->height : 0,
-        .any_start = st->session->params.on_error == PELTON_ON_ERROR_SHOW_ALL};
-    h264_stream_free(st->codec);
-    st->codec = NULL;
-    memset(st->refused, 0, sizeof(st->refused));
-    if (h264_stream_create(&params, &st->codec)) {
-        stream_report_failure(st, PELTON_ERR_NOMEM, "out of memory", "");
-        return -1;
-    }
-    AVRational rate = st->source.stream->r_frame_rate;
-    timestamps_init(&st->times, st->source.stream->time_base, par->video_delay,
-                    rate.num ? rate : st->source.stream->avg_frame_rate,
-                    st->source.stream->avg_frame_rate);
-    st->times.counted = byte_stream_counts(&st->source);
-    if (par->extradata_size <= 0)
-        return 0;
-    int err =
-        h264_stream_extradata(st->codec, par->extradata, (size_t)par->extradata_size, &st->diag);
-    count_refused(st);
-    /* Annex B parameter sets come again in the stream, where they are judged. */
-    if (err == H264_ERR_UNSUPPORTED && par->extradata[0] == 1) {
-        stream_stop_unsupported(st);
-        return -1;
-    }
-    return 0;
 }
 
 static bool next_loop(struct stream *st)
@@ -221,7 +119,7 @@ static bool next_loop(struct stream *st)
         st->loop_offset += st->loop_end - st->loop_begin;
     st->discontinuity = true;
     stretch_restart(&st->stretch);
-    return open_codec(st) == 0;
+    return stream_open_codec(st) == 0;
 }
 
 static void set_range(struct stream *st)
@@ -265,12 +163,27 @@ static bool store_failed(struct stream *st)
     return failed;
 }
 
+/* At the end of the file: frames that are wanted lie before it. */
+static bool goes_back(struct stream *st)
+{
+    const struct chosen *c = &st->selection.chosen;
+    char cause[256];
+    if (!chosen_remains(c) || st->failed || !c->index->frames)
+        return false;
+    if (c->jumped != c->next && chosen_jump(c, st->sequence))
+        return true;
+    snprintf(cause, sizeof(cause), "%.120s: the file ends before frame %llu", st->session->name,
+             (unsigned long long)c->list[c->next]);
+    stream_report_failure(st, PELTON_ERR_INPUT, cause, "it may have been changed meanwhile");
+    return false;
+}
+
 static void run(struct stream *st)
 {
     struct pelton_failure failure = {0};
-    while (wants_more(st)) {
+    while (wants_more(st) && stream_jump(st) && wants_more(st)) {
         stream_wait_for_room(st);
-        int got = stream_stopped(st) ? 0 : source_read(&st->source, st->packet, &failure);
+        int got = stream_stopped(st) ? 0 : stream_next_packet(st, &failure);
         if (got > 0) {
             START_TRACE_FIRST("first access unit is read");
             pace(st, st->packet);
@@ -281,7 +194,7 @@ static void run(struct stream *st)
         if (stream_stopped(st))
             break;
         START_TRACE_FIRST("last access unit was read");
-        flush(st);
+        stream_flush(st);
         warn_of_vui(st);
         if (got < 0 && st->source.cut && st->session->params.on_error != PELTON_ON_ERROR_FAIL) {
             stream_warn(st, PELTON_WARN_TRUNCATED);
@@ -291,12 +204,15 @@ static void run(struct stream *st)
             stream_give_info(st, false, "codec", cause_without_name(st, &failure));
         if (got < 0)
             stream_report_failure(st, failure.code, failure.cause, failure.hint);
-        else if (!next_loop(st))
+        else if (!next_loop(st) && !goes_back(st))
             return;
     }
+    if (st->enough && st->lavc && st->session->lavc)
+        lavc_flush(st->lavc); /* its threads have the last frames still */
+    /* what came before is still wanted, and the other views of what was given out */
     if ((st->failed || store_failed(st) || st->session->params.views == PELTON_VIEWS_BOTH) &&
         st->codec)
-        flush(st); /* what came before is still wanted, and the other views of what was given out */
+        stream_flush(st);
 }
 
 /* ---- life ---- */
@@ -358,9 +274,15 @@ static int stream_open(struct stream *st)
     s->account->small = s->window.live;
     engine_unlock(st->engine);
     set_range(st);
+    if (!s->probe_only && chosen_open(&st->selection.chosen, &s->params)) {
+        stream_report_failure(st, PELTON_ERR_NOMEM, "out of memory", "");
+        return -1;
+    }
+    if (st->selection.chosen.active)
+        st->selection.chosen.next = s->resume_sequence;
     selection_open(st);
     stream_lavc_open(st);
-    return st->failed ? -1 : open_codec(st);
+    return st->failed ? -1 : stream_open_codec(st);
 }
 
 /* At most so many frames; 0: unknown. */
@@ -396,6 +318,7 @@ static void stream_close(struct stream *st)
     struct session *s = st->session;
     if (st->held)
         h264_picture_unref(st->held);
+    chosen_close(&st->selection.chosen);
     selection_close(st);
     stream_lavc_close(st);
     av_packet_free(&st->packet);
@@ -440,7 +363,8 @@ void stream_thread_main(void *session)
     st->info.duration_us = st->info.frames = -1;
     if (stream_open(st) == 0) {
         prepare(st);
-        run(st);
+        if (stream_choose(st))
+            run(st);
         if (!st->failed && !stream_stopped(st)) {
             stream_give_info(st, true, "", "");
             if (st->pictures == 0 && !s->probe_only) {

@@ -77,6 +77,28 @@ void stream_account_cpu(struct stream *st);
 /* Waits until the window of the device has room. */
 void stream_wait_for_room(struct stream *st);
 
+/* ---- stream_step1.c ---- */
+
+/* A new state of step 1: at the start, at each loop and at each jump. 0, or the stream has failed.
+ */
+int stream_open_codec(struct stream *st);
+/* Counts what step 1 has refused since the last time. True: too many bytes. */
+bool stream_count_refused(struct stream *st);
+/* The access unit in st->packet; an error of h264_stream.h. */
+int stream_parse(struct stream *st);
+/* Nothing follows for the present: whatever waits comes out. */
+void stream_flush(struct stream *st);
+
+/* ---- stream_jump.c ---- */
+
+/* Frames that were named are looked up, where there are any. False: the stream has failed. */
+bool stream_choose(struct stream *st);
+/* To the key picture before the next frame that is wanted, where that is shorter than to read on.
+ * False: the stream has failed or was stopped. */
+bool stream_jump(struct stream *st);
+/* As source_read, into st->packet. */
+int stream_next_packet(struct stream *st, struct pelton_failure *failure);
+
 /* ---- stream_info.c ---- */
 
 /* Pictures of a probe are looked at, not decoded. */

@@ -66,7 +66,8 @@ static void emit_output(struct stream *st, struct h264_picture *pic, const struc
                         uint8_t structure, bool second, enum pelton_field_order order)
 {
     struct session *s = st->session;
-    uint64_t sequence = st->sequence++;
+    uint64_t number = st->selection.chosen.active ? st->sequence : st->sequence++,
+             sequence = st->selection.chosen.active ? st->selection.chosen.next++ : number;
     struct delivery *out = sequence >= s->resume_sequence ? calloc(1, sizeof(*out)) : NULL;
     if (sequence >= s->resume_sequence && !out)
         stream_report_failure(st, PELTON_ERR_NOMEM, "out of memory", "");
@@ -79,6 +80,7 @@ static void emit_output(struct stream *st, struct h264_picture *pic, const struc
     out->output.structure = structure;
     out->frame =
         (struct feed_frame){.sequence = sequence,
+                            .number = number,
                             .view = pic->view,
                             .pts = second && pts != TIMESTAMPS_NONE ? pts + length : pts,
                             .dts = given_time(st, t->dts),
@@ -105,6 +107,20 @@ void stream_give_output(struct stream *st, struct delivery *out)
     engine_lock(st->engine);
     window_output(&st->session->window, &out->output);
     engine_unlock(st->engine);
+}
+
+/* A frame that was named several times in a row leaves as often. */
+static void emit_whole(struct stream *st, struct h264_picture *pic, const struct packet_times *t,
+                       enum pelton_field_order order)
+{
+    struct chosen *c = &st->selection.chosen;
+    uint32_t copies = c->active ? chosen_copies(c, st->sequence) : 1;
+    for (uint32_t i = 0; i < copies; i++)
+        emit_output(st, pic, t, REC_FRAME, false, order);
+    if (c->active) {
+        st->sequence++;
+        st->enough |= !chosen_remains(c);
+    }
 }
 
 /* A frame that another session gives out: it counts here, too. Takes the reference of pic. */
@@ -150,7 +166,7 @@ static void emit(struct stream *st, struct h264_picture *pic, const struct packe
     enum pelton_field_order order =
         field_order(pic, poc, pic->view ? &view_interlaced : &st->interlaced);
     if (!st->session->params.fields || pic->sps->frame_mbs_only_flag) {
-        emit_output(st, pic, t, REC_FRAME, false, order);
+        emit_whole(st, pic, t, order);
     } else {
         bool single = pic->structure != REC_FRAME && !pic->paired;
         uint8_t first = single ? pic->structure : poc[0] <= poc[1] ? REC_TOP : REC_BOTTOM;
@@ -181,6 +197,16 @@ void stream_output_second(struct stream *st, struct h264_picture *pic, bool last
         emit(st, pic, &unknown);
 }
 
+/* The index is made, or it has the frame's time. */
+static void number_frame(struct stream *st, const struct h264_picture *pic, struct packet_times *t)
+{
+    struct chosen *c = &st->selection.chosen;
+    if (c->maker)
+        chosen_note_frame(c, pic, st->sequence, t->pts);
+    else if (c->index && st->sequence < c->index->frames)
+        t->pts = c->index->pts[st->sequence];
+}
+
 /* Takes the reference of pic. */
 static void output_picture(struct stream *st, struct h264_picture *pic)
 {
@@ -200,6 +226,8 @@ static void output_picture(struct stream *st, struct h264_picture *pic)
     if (t.pts != TIMESTAMPS_NONE && t.pts + t.duration > st->loop_end)
         st->loop_end = t.pts + t.duration;
     bool keep = !pic->damage.unrecovered && wanted(st, &t);
+    if (keep && st->selection.chosen.active)
+        number_frame(st, pic, &t);
     if (!keep) {
         selection_unwanted(pic);
         h264_picture_unref(pic);
@@ -273,6 +301,15 @@ void stream_admit(struct stream *st, struct h264_picture *pic)
     }
 }
 
+/* While the index is made nothing is decoded. Takes the reference of pic. */
+static void picture_note(struct stream *st, struct h264_picture *pic)
+{
+    if (!pic->non_existing && !pic->view)
+        chosen_note_picture(&st->selection.chosen, pic);
+    stretch_mark(pic);
+    h264_picture_unref(pic);
+}
+
 void stream_drain(struct stream *st)
 {
     struct session *s = st->session;
@@ -289,7 +326,9 @@ void stream_drain(struct stream *st)
             s->window.picture_bytes = window_picture_bytes(pic->sps, pic->mb_count);
             engine_unlock(st->engine);
         }
-        if (stretch_leaves_out(&st->stretch, pic))
+        if (st->selection.chosen.maker)
+            picture_note(st, pic);
+        else if (stretch_leaves_out(&st->stretch, pic))
             h264_picture_unref(pic);
         else if (st->selection.active)
             selection_add(st, pic);
