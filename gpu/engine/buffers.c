@@ -206,12 +206,11 @@ void gpu_buffer_free(struct gpu *g, struct gpu_buffer *buffer)
     memset(buffer, 0, sizeof(*buffer));
 }
 
-int gpu_buffer_import(struct gpu *g, void *memory, uint64_t size, VkBufferUsageFlags usage,
-                      struct gpu_buffer *out)
+/* A buffer whose memory comes from elsewhere, or goes there, by the handle. */
+static int create_external(struct gpu *g, VkExternalMemoryHandleTypeFlagBits handle, uint64_t size,
+                           VkBufferUsageFlags usage, VkBuffer *out)
 {
     int err = GPU_OK;
-    const VkExternalMemoryHandleTypeFlagBits handle =
-        VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
     VkExternalMemoryBufferCreateInfo external = {
         .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO, .handleTypes = handle};
     VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
@@ -221,6 +220,17 @@ int gpu_buffer_import(struct gpu *g, void *memory, uint64_t size, VkBufferUsageF
                                .sharingMode = gpu_sharing(g),
                                .queueFamilyIndexCount = g->family_count,
                                .pQueueFamilyIndices = g->families};
+    VK(g, g->vk.vkCreateBuffer(g->device, &info, NULL, out));
+error:
+    return err;
+}
+
+int gpu_buffer_import(struct gpu *g, void *memory, uint64_t size, VkBufferUsageFlags usage,
+                      struct gpu_buffer *out)
+{
+    int err = GPU_OK;
+    const VkExternalMemoryHandleTypeFlagBits handle =
+        VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
     VkMemoryHostPointerPropertiesEXT pointer = {
         .sType = VK_STRUCTURE_TYPE_MEMORY_HOST_POINTER_PROPERTIES_EXT};
     VkMemoryRequirements needs;
@@ -228,7 +238,7 @@ int gpu_buffer_import(struct gpu *g, void *memory, uint64_t size, VkBufferUsageF
     if (!g->host_alignment || (uintptr_t)memory % g->host_alignment || size % g->host_alignment)
         return GPU_ERR_FEATURE;
     VK(g, g->vk.vkGetMemoryHostPointerPropertiesEXT(g->device, handle, memory, &pointer));
-    VK(g, g->vk.vkCreateBuffer(g->device, &info, NULL, &b.buffer));
+    TRY(create_external(g, handle, size, usage, &b.buffer));
     g->vk.vkGetBufferMemoryRequirements(g->device, b.buffer, &needs);
     uint32_t type =
         gpu_memory_type(g, needs.memoryTypeBits & pointer.memoryTypeBits,
@@ -293,19 +303,10 @@ int gpu_buffer_export(struct gpu *g, enum gpu_use use, uint64_t size, VkBufferUs
 {
     int err = GPU_OK;
     const VkExternalMemoryHandleTypeFlagBits handle = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
-    VkExternalMemoryBufferCreateInfo external = {
-        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO, .handleTypes = handle};
-    VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                               .pNext = &external,
-                               .size = size,
-                               .usage = usage,
-                               .sharingMode = gpu_sharing(g),
-                               .queueFamilyIndexCount = g->family_count,
-                               .pQueueFamilyIndices = g->families};
     struct gpu_buffer b = {.size = size};
     if (!g->info.external_memory_fd)
         return GPU_ERR_FEATURE;
-    VK(g, g->vk.vkCreateBuffer(g->device, &info, NULL, &b.buffer));
+    TRY(create_external(g, handle, size, usage, &b.buffer));
     TRY(exported_bind(g, use, &b, exported));
     VkMemoryGetFdInfoKHR get = {.sType = VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR,
                                 .memory = b.memory,
