@@ -64,11 +64,7 @@ __attribute__((format(printf, 2, 3))) static void run_failed(struct run *r, cons
 {
     va_list args;
     va_start(args, format);
-    printf("FAILED seed %" PRIu64 " mutation %" PRIu64 " (%s of %s): ", opt.seed, r->d.number,
-           mutation_names[r->d.kind], r->d.source->name);
-    vprintf(format, args);
-    printf("\n");
-    fflush(stdout);
+    damaged_failed(&r->d, opt.seed, format, args);
     va_end(args);
     r->tally->failed++;
 }

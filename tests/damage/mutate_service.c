@@ -64,11 +64,7 @@ __attribute__((format(printf, 3, 4))) static void stream_failed(struct tally *t,
 {
     va_list args;
     va_start(args, format);
-    printf("FAILED seed %" PRIu64 " mutation %" PRIu64 " (%s of %s): ", opt.seed, d->number,
-           mutation_names[d->kind], d->source->name);
-    vprintf(format, args);
-    printf("\n");
-    fflush(stdout);
+    damaged_failed(d, opt.seed, format, args);
     va_end(args);
     t->failed++;
 }

@@ -8,6 +8,7 @@
 #include "tests/tools/read_file.h"
 #include "tests/tools/refdec.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <string.h>
 #include <time.h>
@@ -352,6 +353,15 @@ bool damaged_make(struct damaged *d, uint64_t seed, uint64_t number, const struc
         d->first = tag < d->first ? tag : d->first;
     }
     return true;
+}
+
+void damaged_failed(const struct damaged *d, uint64_t seed, const char *format, va_list args)
+{
+    printf("FAILED seed %" PRIu64 " mutation %" PRIu64 " (%s of %s): ", seed, d->number,
+           mutation_names[d->kind], d->source->name);
+    vprintf(format, args);
+    printf("\n");
+    fflush(stdout);
 }
 
 bool damaged_write(const struct damaged *d, FILE *file)

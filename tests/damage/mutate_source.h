@@ -7,6 +7,7 @@
 
 #include "tests/damage/mutation.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 
 /* A frame in output order. */
@@ -55,6 +56,9 @@ struct damaged {
 
 /* Mutation `number` of a seed. Fills d also where it fails, for lack of memory. */
 bool damaged_make(struct damaged *d, uint64_t seed, uint64_t number, const struct sources *sources);
+/* One line: FAILED, the seed and number that make it again, and what is wrong. */
+void damaged_failed(const struct damaged *d, uint64_t seed, const char *format, va_list args)
+    __attribute__((format(printf, 3, 0)));
 /* As a byte stream. */
 bool damaged_write(const struct damaged *d, FILE *file);
 
