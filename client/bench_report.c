@@ -5,7 +5,7 @@
 #include "client/bench_model.h"
 #include "client/connection.h"
 #include "client/input_name.h"
-#include "client/json.h"
+#include "proto/json.h"
 #include "client/memory_report.h"
 
 #include <errno.h>

@@ -7,7 +7,7 @@
  */
 #include "client/commands.h"
 #include "client/input.h"
-#include "client/json.h"
+#include "proto/json.h"
 #include "proto/near_name.h"
 #include "client/ui.h"
 

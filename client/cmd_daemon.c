@@ -8,7 +8,7 @@
 #include "client/columns.h"
 #include "client/commands.h"
 #include "client/input.h"
-#include "client/json.h"
+#include "proto/json.h"
 #include "client/limits_report.h"
 #include "client/memory_report.h"
 #include "client/source_state.h"

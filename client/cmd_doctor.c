@@ -5,7 +5,7 @@
 #include "client/commands.h"
 #include "client/connection.h"
 #include "client/input.h"
-#include "client/json.h"
+#include "proto/json.h"
 #include "client/ui.h"
 #include "gpu/tune/tune.h"
 #include "proto/socket_path.h"

@@ -3,7 +3,7 @@
  * pelton probe: the properties of a stream, and whether it can be decoded.
  */
 #include "client/commands.h"
-#include "client/json.h"
+#include "proto/json.h"
 #include "client/side_data_json.h"
 #include "client/input.h"
 #include "client/ui.h"

@@ -5,7 +5,7 @@
 #include "client/columns.h"
 #include "client/commands.h"
 #include "client/connection.h"
-#include "client/json.h"
+#include "proto/json.h"
 #include "client/source_state.h"
 #include "client/ui.h"
 

@@ -7,7 +7,7 @@
 #ifndef PELTON_LIMITS_REPORT_H
 #define PELTON_LIMITS_REPORT_H
 
-#include "client/json.h"
+#include "proto/json.h"
 #include "proto/pelton.h"
 
 /* "seccomp and Landlock", or what there is of them. */

@@ -7,7 +7,7 @@
 #ifndef PELTON_MEMORY_REPORT_H
 #define PELTON_MEMORY_REPORT_H
 
-#include "client/json.h"
+#include "proto/json.h"
 #include "proto/pelton.h"
 
 /* One line: totals in MB, and the uses that hold something. */

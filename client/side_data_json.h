@@ -6,7 +6,7 @@
 #ifndef CLIENT_SIDE_DATA_H
 #define CLIENT_SIDE_DATA_H
 
-#include "client/json.h"
+#include "proto/json.h"
 #include "client/options.h"
 #include "proto/pelton.h"
 

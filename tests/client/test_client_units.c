@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "client/bench_steady.h"
-#include "client/json.h"
+#include "proto/json.h"
 #include "client/option_table.h"
 #include "client/output.h"
 #include "client/video_sync.h"

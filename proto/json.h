@@ -2,8 +2,8 @@
  *
  * Writing JSON. The writer keeps commas and indentation.
  */
-#ifndef CLIENT_JSON_H
-#define CLIENT_JSON_H
+#ifndef PELTON_JSON_H
+#define PELTON_JSON_H
 
 #include <stdbool.h>
 #include <stdint.h>

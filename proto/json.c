@@ -2,7 +2,7 @@
  *
  * Writing JSON.
  */
-#include "client/json.h"
+#include "proto/json.h"
 
 #include <inttypes.h>
 #include <math.h>

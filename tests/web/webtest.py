@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Shared by the tests of pelton-web: a daemon with simulated cameras, the gateway before it, and
+requests with exact bytes.
+"""
+import http.client, json, pathlib, re, socket, subprocess, sys, tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import peltontest as t # noqa: E402
+
+CLIP = str(t.ROOT / "packaging/demo.mp4")
+FAILURES = []
+
+
+def check(good, what):
+    print("ok  " if good else "FAIL", what, flush=True)
+    if not good:
+        FAILURES.append(what)
+
+
+def finish():
+    print(f"{len(FAILURES)} failures")
+    sys.exit(1 if FAILURES else 0)
+
+
+class Web:
+    """A pelton-web before a daemon's socket, on a port of its own, ended with the block."""
+
+    def __init__(self, args, daemon_socket, *more):
+        self.folder = tempfile.TemporaryDirectory()
+        self.log = open(self.folder.name + "/log", "w+")
+        self.command = [args.bin + "/pelton-web", "--socket", daemon_socket, "--listen",
+                        "127.0.0.1:0", "--log-level", "info", *more]
+        self.start()
+
+    def start(self):
+        self.log.truncate(0)
+        self.process = subprocess.Popen(self.command, stdout=self.log, stderr=self.log)
+        t.wait_until(lambda: self.place() or self.process.poll() is not None, 5)
+        if not self.place() or self.process.poll() is not None:
+            raise SystemExit("pelton-web did not start:\n" + self.said())
+        self.host, port = self.place()
+        self.port = int(port)
+
+    def said(self):
+        return open(self.log.name, errors="replace").read()
+
+    def place(self):
+        """Its log tells the port that it got."""
+        found = re.search(r"listening at (\S+):(\d+)", self.said())
+        return found.groups() if found else None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        try:
+            self.process.wait(t.patience(5))
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            check(False, "pelton-web ends when it is told to")
+
+    def url(self, path):
+        return f"http://127.0.0.1:{self.port}{path}"
+
+    def ask(self, path, method="GET", body=None, **headers):
+        """(status, headers, body) of one request; _ in a header's name stands for -."""
+        c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=t.patience(10))
+        c.request(method, path, body, {k.replace("_", "-"): v for k, v in headers.items()})
+        answer = c.getresponse()
+        got = answer.status, answer.headers, answer.read()
+        c.close()
+        return got
+
+    def json(self, path):
+        return json.loads(self.ask(path)[2])
+
+    def raw(self, text, seconds=5):
+        """What a connection answers to these bytes, until it is closed or is silent."""
+        with socket.create_connection(("127.0.0.1", self.port)) as s:
+            s.settimeout(t.patience(seconds))
+            s.sendall(text if isinstance(text, bytes) else text.encode())
+            got = b""
+            try:
+                while part := s.recv(65536):
+                    got += part
+            except (TimeoutError, ConnectionResetError):
+                pass
+            return got
+
+
+def cameras(args, n, size="160x120", fps=10, **more):
+    """The configuration of n simulated cameras, cam0 and on, as arguments of a Daemon."""
+    words = []
+    for i in range(n):
+        words += ["-c", f"sources.cam{i}.uri=sim://{CLIP}", "-c", f"sources.cam{i}.size={size}",
+                  "-c", f"sources.cam{i}.fps={fps}"]
+        for key, value in more.items():
+            words += ["-c", f"sources.cam{i}.{key}={value}"]
+    return words

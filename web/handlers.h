@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * All handlers of the route table (http_routes.c).
+ */
+#ifndef PELTON_WEB_HANDLERS_H
+#define PELTON_WEB_HANDLERS_H
+
+#include "web/http_request.h"
+
+http_handler page_get;                        /* page.c */
+http_handler healthz_get, readyz_get;         /* health.c */
+http_handler api_sources_get, api_source_get; /* api_sources.c */
+
+#endif

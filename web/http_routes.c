@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The route table. A handler belongs to the file of its object: api_sources.c, page.c.
+ */
+#include "web/handlers.h"
+#include "web/http_request.h"
+
+#include <string.h>
+
+#define JSON "application/json"
+
+const struct http_route http_routes[] = {
+    {"GET", "/", page_get, HTTP_READ, "The page", "text/html"},
+    {"GET", "/healthz", healthz_get, HTTP_PUBLIC, "200 while this program works", "text/plain"},
+    {"GET", "/readyz", readyz_get, HTTP_PUBLIC, "200 while the daemon answers, else 503",
+     "text/plain"},
+    {"GET", "/api/v1/sources", api_sources_get, HTTP_READ, "All sources", JSON},
+    {"GET", "/api/v1/sources/{name}", api_source_get, HTTP_READ, "One source", JSON},
+};
+const size_t http_route_count = sizeof(http_routes) / sizeof(*http_routes);
+
+/* {name} takes as much as leaves the rest of the pattern. */
+static bool pattern_matches(const char *pattern, const char *path, char name[HTTP_NAME])
+{
+    const char *open = strchr(pattern, '{');
+    name[0] = 0;
+    if (!open)
+        return strcmp(pattern, path) == 0;
+    const char *rest = strchr(open, '}') + 1;
+    size_t before = (size_t)(open - pattern), after = strlen(rest), all = strlen(path);
+    if (all <= before + after || strncmp(path, pattern, before) != 0 ||
+        strcmp(path + all - after, rest) != 0)
+        return false;
+    size_t n = all - before - after;
+    if (n >= HTTP_NAME || memchr(path + before, '/', n))
+        return false;
+    memcpy(name, path + before, n);
+    name[n] = 0;
+    return true;
+}
+
+const struct http_route *http_route_find(const char *method, const char *path, char name[HTTP_NAME],
+                                         bool *other_method)
+{
+    const char *wanted = strcmp(method, "HEAD") == 0 ? "GET" : method;
+    *other_method = false;
+    for (size_t i = 0; i < http_route_count; i++) {
+        if (!pattern_matches(http_routes[i].pattern, path, name))
+            continue;
+        if (strcmp(http_routes[i].method, wanted) == 0)
+            return &http_routes[i];
+        *other_method = true;
+    }
+    return NULL;
+}
