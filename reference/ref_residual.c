@@ -211,15 +211,29 @@ void ref_load_coeff_block(const struct rec_view *view, const struct rec_mb *mb, 
         v[i] = coeff_at(view, coeff_block, i);
 }
 
+/* Residual samples have 16 bits here and in the shaders. 8.5.12 bounds those of a legal stream:
+ * 7 + bitDepth bits and a sign before the shift by 6. Others saturate, before prediction and
+ * 8.5.15 add to them. */
+static void residual_saturate(int32_t *r, int count)
+{
+    for (int i = 0; i < count; i++)
+        r[i] = ref_clip3(INT16_MIN, INT16_MAX, r[i]);
+}
+
 static void load_coeff_block(const struct component *c, int blk, int32_t v[16])
 {
     ref_load_coeff_block(c->view, c->mb, c->index, blk, v);
+    if (c->bypass)
+        residual_saturate(v, 16);
 }
 
 static void store(const struct component *c, int x, int y, int size, const int32_t *r)
 {
-    for (int j = 0; j < size; j++)
-        memcpy(c->out + (y + j) * c->width + x, r + j * size, (size_t)size * sizeof(r[0]));
+    for (int j = 0; j < size; j++) {
+        int32_t *row = c->out + (y + j) * c->width + x;
+        memcpy(row, r + j * size, (size_t)size * sizeof(r[0]));
+        residual_saturate(row, size);
+    }
 }
 
 /* 8.5.15: sums along the prediction direction */

@@ -145,16 +145,26 @@ static void put_level(struct check_picture *p, uint32_t coeff_block, int i, int 
         p->coeffs[(size_t)coeff_block * 16 + (size_t)i] = (int16_t)level;
 }
 
-static int16_t random_level(struct check_env *env, enum check_levels levels)
+/* Levels of 32 bits go beyond those that entropy decoding lets pass. */
+static int extreme_level(struct check_env *env, bool wide)
+{
+    static const int ends[] = {INT16_MIN,     INT16_MAX, -(1 << 22),
+                               (1 << 22) - 1, INT32_MIN, INT32_MAX};
+    if (check_chance(env, 30))
+        return ends[check_random(env, wide ? 6 : 2)];
+    return wide && check_chance(env, 50) ? check_range(env, -(1 << 22), (1 << 22) - 1)
+                                         : check_range(env, INT16_MIN, INT16_MAX);
+}
+
+static int random_level(struct check_env *env, enum check_levels levels, bool wide)
 {
     switch (levels) {
     case LEVELS_SPARSE:
-        return (int16_t)(check_chance(env, 15) ? check_range(env, -6, 6) : 0);
+        return check_chance(env, 15) ? check_range(env, -6, 6) : 0;
     case LEVELS_DENSE:
-        return (int16_t)check_range(env, -40, 40);
+        return check_range(env, -40, 40);
     case LEVELS_EXTREME:
-        return (int16_t)(check_chance(env, 30) ? check_chance(env, 50) ? 32767 : -32768
-                                               : check_range(env, -32768, 32767));
+        return extreme_level(env, wide);
     default:
         return 0;
     }
@@ -190,7 +200,7 @@ void check_mb_residual(struct check_env *env, struct check_picture *p, uint32_t 
             if (!(coded >> b & 1))
                 continue;
             for (int i = 0; i < 16; i++)
-                put_level(p, coeff_block, i, random_level(env, levels));
+                put_level(p, coeff_block, i, random_level(env, levels, p->wide != NULL));
             if (has_dc && coded != all)
                 put_level(p, coeff_block, 0, 0);
             coeff_block++;

@@ -77,10 +77,10 @@ static void build_mb(struct check_env *env, struct check_picture *p, uint32_t ad
         build_inter(env, p, addr, mix);
     check_mb_filter(env, p, addr);
     check_mb_residual(env, p, addr,
-                      check_chance(env, 50)              ? LEVELS_SPARSE
-                      : check_chance(env, 20)            ? LEVELS_DENSE
-                      : !bypass && check_chance(env, 10) ? LEVELS_EXTREME
-                                                         : LEVELS_NONE,
+                      check_chance(env, 50)   ? LEVELS_SPARSE
+                      : check_chance(env, 20) ? LEVELS_DENSE
+                      : check_chance(env, 10) ? LEVELS_EXTREME
+                                              : LEVELS_NONE,
                       40);
 }
 

@@ -5,6 +5,8 @@
  */
 #include "tests/gpu/h264/checkgpu.h"
 
+static const enum check_levels all_levels[3] = {LEVELS_SPARSE, LEVELS_DENSE, LEVELS_EXTREME};
+
 /* Kinds: 4x4 inter, 8x8 inter, 4x4, 8x8, 16x16 intra. */
 static void build_mb(struct check_env *env, struct check_picture *p, uint32_t addr, unsigned kind,
                      bool bypass)
@@ -21,7 +23,6 @@ static void build_mb(struct check_env *env, struct check_picture *p, uint32_t ad
 
 int check_group_residual(struct check_env *env)
 {
-    static const enum check_levels all_levels[3] = {LEVELS_SPARSE, LEVELS_DENSE, LEVELS_EXTREME};
     const unsigned end = 52 * 5 * 3; /* QP, kind, levels */
     unsigned next[3] = {0};          /* combinations done with each scaling table */
     if (check_open(env, 9, 5, 1, 4) < 0)
@@ -62,8 +63,7 @@ int check_group_bypass(struct check_env *env)
             for (uint32_t addr = 0; addr < p->view.head.mb_count; addr++) {
                 build_mb(env, p, addr, check_random(env, 5), check_chance(env, 85));
                 check_mb_filter(env, p, addr);
-                check_mb_residual(env, p, addr,
-                                  check_chance(env, 50) ? LEVELS_SPARSE : LEVELS_DENSE, 60);
+                check_mb_residual(env, p, addr, all_levels[check_random(env, 3)], 60);
             }
         }
         if (check_run(env, pictures, 3) < 0)
