@@ -78,6 +78,26 @@ static struct isp_rect control_metered(const struct camera_control *c)
     return (struct isp_rect){w / 3, h / 3, w / 3, h / 3};
 }
 
+/* YUV is toned by the camera, about as BT.709 says. */
+static double control_linear(const struct camera_control *c, double luminance)
+{
+    return c->settings->order == ISP_YUV ? pow(luminance, 1 / 0.45) : luminance;
+}
+
+static void control_histogram(struct camera_control *c, const uint32_t levels[256])
+{
+    memset(c->histogram, 0, sizeof(c->histogram));
+    for (uint32_t i = 0; i < 256; i++) {
+        double middle = control_linear(c, (i + 0.5) / 256);
+        c->histogram[(uint32_t)(middle * PELTON_HISTOGRAM_BINS)] += levels[i];
+    }
+}
+
+double camera_control_target(const struct camera_control *c)
+{
+    return c->limits.target * exp2(c->limits.ev);
+}
+
 void camera_control_frame(struct camera_control *c, const struct isp_statistics *statistics,
                           const struct ae_exposure *in_effect)
 {
@@ -91,8 +111,8 @@ void camera_control_frame(struct camera_control *c, const struct isp_statistics 
     isp_metering_weights(kinds[c->metering], statistics, &region, c->settings->width,
                          c->settings->height, weights);
     isp_measure(statistics, weights, &m);
-    if (c->settings->order == ISP_YUV) /* toned by the camera, about as BT.709 says */
-        m.mean = pow(m.mean, 1 / 0.45);
+    control_histogram(c, statistics->histogram);
+    m.mean = control_linear(c, m.mean);
     c->mean = m.mean;
     c->clipped = m.clipped;
     const struct ae_measure measure = {m.mean, m.clipped, *in_effect};

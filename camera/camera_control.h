@@ -23,8 +23,11 @@ struct camera_control {
     uint32_t look;              /* counts the changes of ccm and crop */
     double red_gain, blue_gain; /* as they are now */
     double mean, clipped;       /* of the last frame measured */
+    uint32_t histogram[PELTON_HISTOGRAM_BINS];
 };
 
+/* The mean that exposure control aims at. */
+double camera_control_target(const struct camera_control *c);
 /* The values that the settings ask for. settings stays valid. */
 void camera_control_start(struct camera_control *c, const struct camera_params *settings);
 /* A frame was measured: moves exposure and white balance. */

@@ -2,10 +2,11 @@
  *
  * pelton info, get, set: questions to one source.
  *
- * The happy path is a connection and a stream without frames. The failure modes are those of the
- * daemon, and an unknown name or control.
+ * The happy path is a connection and a stream without frames; info --exposure takes one. The
+ * failure modes are those of the daemon, and an unknown name or control.
  */
 #include "client/commands.h"
+#include "client/exposure_report.h"
 #include "client/input.h"
 #include "proto/json.h"
 #include "proto/near_name.h"
@@ -41,7 +42,10 @@ static int asked_open(struct client_options *o, struct asked *a, struct failure 
         return rc;
     snprintf(a->shown, sizeof(a->shown), "%s", source.name);
     input_params(o, &source, &params);
-    params.bench.transport = PELTON_NONE;
+    if (o->exposure)
+        params.policy = PELTON_LATEST;
+    else
+        params.bench.transport = PELTON_NONE;
     rc = connection_open(o, &a->conn, f);
     rc = rc ? rc : input_subscribe(o, a->conn, &params, source.name, &a->info, &a->stream, f);
     input_close(&source);
@@ -200,6 +204,25 @@ int cmd_set(struct client_options *o, struct failure *f)
     return rc;
 }
 
+static int print_exposure(const struct client_options *o, const struct asked *a, struct json *j,
+                          struct failure *f)
+{
+    struct pelton_frame frame;
+    int rc = pelton_next(a->stream, timeout_ms(o), &frame);
+    if (rc < 0)
+        return fail_pelton(f, a->conn, a->shown);
+    bool camera = rc > 0 && frame.camera.present;
+    if (camera && j)
+        exposure_json(j, &frame);
+    else if (camera)
+        exposure_print(&frame);
+    if (rc > 0)
+        pelton_release(a->stream, &frame);
+    return camera ? 0
+                  : fail_with(f, X_USAGE, "--exposure is for cameras that pelton develops",
+                              "%s: no exposure is known", plain_name(a->shown));
+}
+
 int cmd_info(struct client_options *o, struct failure *f)
 {
     struct asked a = {0};
@@ -224,6 +247,8 @@ int cmd_info(struct client_options *o, struct failure *f)
     if (rc == 0 && pelton_controls(a.stream, timeout_ms(o), NULL, 0, a.controls, &a.n) == 0)
         for (uint32_t k = 0; k < a.n; k++)
             print_control(&a.controls[k], o->json ? &j : NULL);
+    if (rc == 0 && o->exposure)
+        rc = print_exposure(o, &a, o->json ? &j : NULL, f);
     if (rc == 0 && o->json)
         json_close(&j, '}');
     asked_close(&a);

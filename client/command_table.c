@@ -40,10 +40,10 @@ const struct command commands[] = {
      "states are closed (nobody reads it), opening, running, lost, back-off (the daemon opens it "
      "again after a while) and ended. The cause follows the state.",
      "pelton sources --socket /run/pelton/pelton.sock\npelton sources --watch --json", cmd_sources},
-    {CMD_INFO, "info", "NAME [--json]", "describe a source and its controls",
+    {CMD_INFO, "info", "NAME [--exposure] [--json]", "describe a source and its controls",
      "NAME is a name of the configuration, or an address: sim://clip.mp4, bayer://frames.raw, a "
      "URL.",
-     "pelton info front", cmd_info},
+     "pelton info front\npelton info front --exposure", cmd_info},
     {CMD_VIEW, "view", "NAME", "show a source in a window",
      "Needs ffplay, which comes with ffmpeg.", "pelton view sim://clip.mp4", cmd_view},
     {CMD_PIPE, "pipe", "NAME [-f FORMAT] [-o OUT]", "write a source's frames to a pipe or a file",

@@ -162,6 +162,8 @@ const struct option_row option_rows[] = {
     {"json", NULL, NULL, NULL, NULL,
      CMD_PROBE | CMD_DOCTOR | CMD_SOURCES | CMD_INFO | CMD_GET | CMD_STATS,
      VALUE(text_flag, bool, json), "Print JSON."},
+    {"exposure", NULL, NULL, NULL, NULL, CMD_INFO, VALUE(text_flag, bool, exposure),
+     "Wait for a frame of the camera and print its exposure, with a histogram of its luminance."},
     {"depth", NULL, "N", "the daemon's choice", NULL, CMD_DECODE | CMD_BENCH | GROUP_DEVELOPER,
      WHOLE(text_u32, uint32_t, read.depth, 1, 1024), "Frames in the shared pool."},
     {"device", NULL, "DEVICE", "auto", "auto gpu cpu libavcodec all",

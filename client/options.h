@@ -93,6 +93,7 @@ struct client_options {
     int n_words;
     int log_level; /* enum log_level */
     bool json, man, help;
+    bool exposure; /* info: of the next frame */
     struct connect_options connect;
     struct read_options read;
     struct write_options write;

@@ -189,6 +189,7 @@ bool pelton_pool_frame(const struct pelton_pool *pool, const Pelton__FrameReady 
     for (size_t i = 0; i < m->n_trace_ns && i < PELTON_TRACE_POINTS; i++)
         out->trace_ns[i] = m->trace_ns[i];
     wire_camera_to(m->camera, &out->camera);
+    wire_exposure_to(m->exposure, &out->exposure);
     wire_copy(out->pix_fmt, sizeof(out->pix_fmt), pool->pix_fmt);
     const uint8_t *slot = pool->memory ? pool->memory + (uint64_t)m->slot * pool->slot_size : NULL;
     for (uint32_t i = 0; i < pool->planes; i++) {

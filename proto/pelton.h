@@ -327,6 +327,16 @@ struct pelton_camera {
     struct pelton_rect crop;   /* ScalerCrop: the part of the straightened picture in this frame */
 };
 
+/* The light in a camera's frame. A bin counts cells of 2x2 samples of the sensor, all of it: bin i
+ * those whose linear luminance lies between i and i + 1 of 64 parts of white. Black level, white
+ * balance and digital gain are done. mean and clipped of pelton_camera weigh the same cells as
+ * AeMeteringMode says. */
+enum { PELTON_HISTOGRAM_BINS = 64 };
+struct pelton_exposure {
+    double target; /* of mean, with ExposureValue */
+    uint32_t histogram[PELTON_HISTOGRAM_BINS];
+};
+
 /* Steps towards a frame, for the last of its pictures. All but GPU are times of CLOCK_MONOTONIC.
  * Those before SENT lie in this order between received_ns and decoded_ns. */
 enum pelton_trace_point {
@@ -379,7 +389,8 @@ struct pelton_frame {
     const struct pelton_side_data *side;
     uint32_t orientation; /* enum pelton_orientation */
     uint32_t reserved_end;
-    uint64_t number; /* of the frame in its file, from 0 */
+    uint64_t number;                 /* of the frame in its file, from 0 */
+    struct pelton_exposure exposure; /* where camera.present; else 0 */
 };
 
 /* Returns 1: *out is the next frame, which the caller gives back by pelton_release. 0: the stream

@@ -115,6 +115,10 @@ int wire_device_memory_to(const Pelton__DeviceMemory *in, struct pelton_device_m
 void wire_camera_from(const struct pelton_camera *in, Pelton__Camera *out);
 /* in may be NULL: not present */
 void wire_camera_to(const Pelton__Camera *in, struct pelton_camera *out);
+/* out points into in */
+void wire_exposure_from(const struct pelton_exposure *in, Pelton__Exposure *out);
+/* in may be NULL: zero. A histogram of another number of bins is left out. */
+void wire_exposure_to(const Pelton__Exposure *in, struct pelton_exposure *out);
 
 enum pelton_source_state wire_state_to(Pelton__SourceState__State state);
 /* in may be NULL: empty */

@@ -40,6 +40,24 @@ void wire_camera_to(const Pelton__Camera *in, struct pelton_camera *out)
     out->present = true;
 }
 
+void wire_exposure_from(const struct pelton_exposure *in, Pelton__Exposure *out)
+{
+    pelton__exposure__init(out);
+    out->target = in->target;
+    out->histogram = (uint32_t *)in->histogram;
+    out->n_histogram = PELTON_HISTOGRAM_BINS;
+}
+
+void wire_exposure_to(const Pelton__Exposure *in, struct pelton_exposure *out)
+{
+    memset(out, 0, sizeof(*out));
+    if (!in)
+        return;
+    out->target = in->target;
+    if (in->n_histogram == PELTON_HISTOGRAM_BINS)
+        memcpy(out->histogram, in->histogram, sizeof(out->histogram));
+}
+
 void wire_controls_from(const struct pelton_control *in, uint32_t n, struct wire_controls *out)
 {
     for (uint32_t i = 0; i < n; i++) {

@@ -33,7 +33,9 @@ struct pending_frame {
     struct pending_frame *next;
     struct reader_pool *pool;
     Pelton__FrameReady msg;
-    Pelton__Camera camera; /* where msg has one */
+    Pelton__Camera camera; /* where msg has them */
+    Pelton__Exposure exposure;
+    struct pelton_exposure light; /* has the numbers of exposure */
     int64_t trace[PELTON_TRACE_POINTS];
     uint8_t side[]; /* its side data */
 };
@@ -249,6 +251,11 @@ static struct pending_frame *pending_create(struct reader_pool *p, const Pelton_
         f->camera.base.n_unknown_fields = 0;
         f->camera.base.unknown_fields = NULL;
         f->msg.camera = &f->camera;
+    }
+    if (m->exposure) {
+        wire_exposure_to(m->exposure, &f->light);
+        wire_exposure_from(&f->light, &f->exposure);
+        f->msg.exposure = &f->exposure;
     }
     if (m->side_data.len)
         memcpy(f->side, m->side_data.data, m->side_data.len);

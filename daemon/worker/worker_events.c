@@ -127,9 +127,12 @@ static void on_frame_ready(void *ctx, const struct feed_frame *f)
     m.side_data.data = side;
     m.side_data.len = side ? m.side_data.len : 0;
     Pelton__Camera camera;
+    Pelton__Exposure exposure;
     if (f->camera) {
-        wire_camera_from(f->camera, &camera);
+        wire_camera_from(&f->camera->settings, &camera);
+        wire_exposure_from(&f->camera->exposure, &exposure);
         m.camera = &camera;
+        m.exposure = &exposure;
     }
     START_TRACE_FIRST("first frame is told"); /* its reader may write its own line at once */
     stream_send(ctx, WIRE_FRAME_READY, &m.base);

@@ -12,7 +12,7 @@ from ._capture import *  # VideoCapture and OpenCV's names of its properties
 from ._clips import Clips
 from ._connection import VERSION as __version__
 from ._daemon import close
-from ._frame import Colour, Frame
+from ._frame import Colour, Exposure, Frame
 from ._show import Picture, contact_sheet, show
 from ._stream import Event, Stream, open
 from .errors import (DecodeError, Error, Forbidden, Gone, InputError, NoDaemon, NoDevice,

@@ -38,6 +38,25 @@ class Colour(NamedTuple):
     source: int
 
 
+class Exposure(NamedTuple):
+    """Settings of a camera that were in effect for a frame, and the light in it.
+
+    `mean`, `clipped` and `target` are shares of white, of linear luminance; the target is that of
+    the mean. `histogram` has 64 bins: cells of 2x2 samples, from black to white.
+    """
+    state: str  # "searching", "converged", "locked"
+    time_us: float
+    analogue_gain: float
+    digital_gain: float
+    mean: float
+    target: float
+    clipped: float
+    histogram: np.ndarray
+
+
+AE_STATES = ("searching", "converged", "locked")
+
+
 def depth_of(pix_fmt: str) -> int:
     """Bits of a sample, by FFmpeg's name of the format."""
     if pix_fmt == "rgb48le":
@@ -274,6 +293,16 @@ class Frame:
     def dropped(self) -> Tuple[int, int, int]:
         """Frames left out so far: by the source, as damaged, for want of a faster reader."""
         return self._m.dropped_source, self._m.dropped_decoder, self._m.dropped_client
+
+    @property
+    def exposure(self) -> Optional[Exposure]:
+        """Of cameras that pelton develops; else None."""
+        if not self._m.HasField("camera"):
+            return None
+        c, light = self._m.camera, self._m.exposure
+        return Exposure(AE_STATES[min(c.ae_state, 2)], c.exposure_us, c.analogue_gain,
+                        c.digital_gain, c.mean, light.target, c.clipped,
+                        np.array(light.histogram, np.uint32))
 
     @property
     def side_data(self) -> Any:

@@ -20,7 +20,7 @@ FORMAT_CHANGED, FRAME_READY, SOURCE_STATE, EOS = 32, 33, 34, 35
 
 Field = descriptor_pb2.FieldDescriptorProto
 SCALARS = {name: getattr(Field, "TYPE_" + name.upper()) for name in
-           "double float int32 int64 uint32 uint64 sint32 sint64 bool string bytes".split()}
+           "double float int32 int64 uint32 uint64 sint32 sint64 fixed32 bool string bytes".split()}
 
 
 def _words(text: str) -> List[str]:

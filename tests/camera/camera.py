@@ -5,7 +5,7 @@ controls, loss, bad addresses.
 
   camera.py [--seconds N] NAME...    of tests; or delays: those that measure time; or daemon: others
 """
-import os, pathlib, signal, socket, struct, subprocess, sys, tempfile, time, urllib.parse
+import json, os, pathlib, re, signal, socket, struct, subprocess, sys, tempfile, time, urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t
@@ -44,6 +44,7 @@ class Frame:
         self.by = list(map(int, w[9:12])) # source, worker, client
         self.dropped = sum(self.by)
         self.crop = w[13]
+        self.target, self.histogram = float(w[15]), list(map(int, w[16].split(",")))
         self.total = self.time * self.analogue * self.digital
 
 
@@ -249,6 +250,30 @@ def controls(args, clip):
           f"controls: {rest}")
 
 
+def centre(histogram):
+    """The mean of the bins' middles; off by half a bin at most."""
+    return sum(n * (i + 0.5) for i, n in enumerate(histogram)) / 64 / max(sum(histogram), 1)
+
+
+def histogram(args, clip):
+    """Each frame tells its light: all cells, with the mean that exposure control sees."""
+    base = dict(scene_frames=1, realtime="no", frames=60, ae__metering="matrix")
+    for keys in ({}, {"format": "Y12", "ae__target": 0.1}):
+        frames, rest = watch(args, address(clip, **base, **keys))
+        check(len(frames) == 60 and {sum(f.histogram) for f in frames} == {320 * 240 // 4},
+              f"histogram {keys}: {len(frames)} frames with {320 * 240 // 4} cells {rest}")
+        off = max((abs(centre(f.histogram) - f.mean) for f in frames), default=9)
+        check(off < 0.009, f"histogram {keys}: its mean is {off:.4f} from the frame's")
+        check({f.target for f in frames} == {keys.get("ae__target", 0.18)},
+              f"histogram {keys}: the target")
+    for wish, factor in (("ExposureValue=1", 2), ("ExposureValue=-2", 0.25)):
+        frames, _ = watch(args, address(clip, **base), "--set", wish)
+        f = frames[-1]
+        check(abs(f.target - 0.18 * factor) < 1e-4 and abs(f.mean / f.target - 1) < 0.05,
+              f"histogram: {wish}: target {f.target}, mean {f.mean}")
+        check(abs(centre(f.histogram) - f.mean) < 0.009, f"histogram: {wish} moves it")
+
+
 CALIBRATION = """image_width: 640
 image_height: 480
 camera_name: test
@@ -278,13 +303,24 @@ def cli(args, clip):
                 f"rectify: {{alpha: 0}}, realtime: no}}\n")
         f.write(f"  wide: {{uri: \"sim://{clip}\", size: 320x160, calibration: {calibration}, "
                 f"rectify: {{alpha: 0}}}}\n")
+        f.write(f"  door: {{uri: \"{clip}\"}}\n")
     with t.Daemon(args, "-c", config) as daemon:
         out = pelton(args, daemon, "sources").stdout.splitlines()
-        check([l.split()[0] for l in out] == ["NAME", "cam", "bent", "wide"],
+        check([l.split()[0] for l in out] == ["NAME", "cam", "bent", "wide", "door"],
               f"cli: sources: {out}")
         out = pelton(args, daemon, "info", "cam").stdout
         check("SRGGB12P, 320x240, 30 fps, leaves as yuv420p" in out
               and "AeFlickerPeriod=10000" in out, "cli: info")
+        out = pelton(args, daemon, "info", "cam", "--exposure", "--json")
+        light = json.loads(out.stdout or "{}").get("exposure", {})
+        check(len(light.get("histogram", [])) == 64 and light["target"] == 0.18
+              and sum(light["histogram"]) == 320 * 240 // 4, f"cli: info --exposure: {light}")
+        out = pelton(args, daemon, "info", "cam", "--exposure").stdout.splitlines()
+        check(re.fullmatch("black[|].{64}[|]white", out[-2] if len(out) > 2 else ""),
+              f"cli: the histogram as text: {out[-3:]}")
+        out = pelton(args, daemon, "info", "door", "--exposure")
+        check(out.returncode == 2 and "door: no exposure is known" in out.stderr,
+              f"cli: info --exposure of no camera: {out.returncode} {out.stderr!r}")
         p = subprocess.Popen([args.bin + "/pelton", "pipe", "--socket", daemon.socket, "-loglevel",
                               "error", "cam"], stdout=subprocess.PIPE)
         head = p.stdout.read(100000)
@@ -625,8 +661,8 @@ def bad(args, clip):
               f"bad: {rest}")
 
 
-TESTS = {f.__name__: f for f in (loop, lamps, serve, policies, controls, settings, live, cli, lost,
-                                 v4l2, network, bad)}
+TESTS = {f.__name__: f for f in (loop, lamps, serve, policies, controls, histogram, settings, live,
+                                 cli, lost, v4l2, network, bad)}
 GROUPS = {"delays": ["serve", "policies", "lost", "network"]}
 GROUPS["daemon"] = [name for name in TESTS if name not in GROUPS["delays"]]
 

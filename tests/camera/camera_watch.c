@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Prints a line for each frame of a camera. Its fields: sequence, exposure us, analogue, digital,
- * mean, clipped, state, age in ms, dropped by source, worker, client, epoch, crop, size.
+ * mean, clipped, state, age in ms, dropped by source, worker, client, epoch, crop, size, target of
+ * the mean, bins of the histogram.
  *
  *   camera_watch [options] ADDRESS
  *     --socket PATH         socket of the daemon
@@ -40,12 +41,15 @@ static void print_frame(const struct pelton_frame *f)
 {
     static const char *const states[] = {"searching", "converged", "locked"};
     const struct pelton_camera *c = &f->camera;
-    printf("frame %llu %.3f %.4f %.4f %.5f %.4f %s %.2f %llu %llu %llu %u %u,%u,%u,%u %ux%u\n",
+    printf("frame %llu %.3f %.4f %.4f %.5f %.4f %s %.2f %llu %llu %llu %u %u,%u,%u,%u %ux%u %.5f ",
            (unsigned long long)f->sequence, c->exposure_us, c->analogue_gain, c->digital_gain,
            c->mean, c->clipped, c->present ? states[c->ae_state] : "absent", age_ms(f->received_ns),
            (unsigned long long)f->dropped_source, (unsigned long long)f->dropped_decoder,
            (unsigned long long)f->dropped_client, f->epoch, c->crop.x, c->crop.y, c->crop.width,
-           c->crop.height, f->width, f->height);
+           c->crop.height, f->width, f->height, f->exposure.target);
+    for (int i = 0; i < PELTON_HISTOGRAM_BINS; i++)
+        printf("%s%u", i ? "," : "", f->exposure.histogram[i]);
+    printf("\n");
     fflush(stdout);
 }
 

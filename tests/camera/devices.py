@@ -234,6 +234,11 @@ def control(args, folder):
                 else said[:len(wanted)] == wanted)
         check(good and len(frames) == int(more[1]),
               f"control: {' '.join(more)} {uri}: {len(frames)} frames, the device heard {said[:3]}")
+        cells = list(map(int, frames[-1][16].split(",")))
+        light = sum(n * (i + 0.5) for i, n in enumerate(cells)) / 64 / sum(cells)
+        # linear levels: their mean is at least that of the toned ones, made linear
+        check(float(frames[-1][5]) - 0.009 < light < float(frames[-1][5]) ** 0.45,
+              f"control: linear light {light:.3f} of a toned picture, mean {frames[-1][5]}")
         if wanted == ["auto 1", "time 50"]:
             check(float(frames[-1][2]) == 5000, f"control: exposure in effect {frames[-1][2]}")
 

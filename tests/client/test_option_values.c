@@ -45,6 +45,7 @@ static const struct right right_cases[] = {
     {"decode -map 0:v", U32, AT(read.video), NULL, 0},
     {"probe -map 0:v:2", U32, AT(read.video), NULL, 3},
     {"decode -noautorotate", FLAG, AT(read.leave_unturned), NULL, 1},
+    {"info --exposure", FLAG, AT(exposure), NULL, 1},
     {"decode -stream_loop -1", NUMBER, AT(read.loops), NULL, -1},
     {"decode -progress pipe:1", TEXT, AT(write.progress_path), "-", 0},
     {"decode -progress a/b", TEXT, AT(write.progress_path), "a/b", 0},

@@ -36,6 +36,7 @@ static union {
     struct pelton_vui vui;
     struct pelton_video video;
     struct pelton_camera camera;
+    struct pelton_exposure exposure;
     struct pelton_control control[PELTON_MAX_CONTROLS];
     struct pelton_source source;
     struct pelton_reloaded reloaded;
@@ -54,6 +55,7 @@ static union {
     Pelton__Vui vui;
     Pelton__Video video;
     Pelton__Camera camera;
+    Pelton__Exposure exposure;
     struct wire_controls controls;
 } back;
 
@@ -92,6 +94,8 @@ TO(video, Pelton__Video, (wire_video_to(m, &now.video), true))
 FROM(video, wire_video_from(&now.video, &back.video), &back.video)
 TO(camera, Pelton__Camera, (wire_camera_to(m, &now.camera), true))
 FROM(camera, wire_camera_from(&now.camera, &back.camera), &back.camera)
+TO(exposure, Pelton__Exposure, (wire_exposure_to(m, &now.exposure), true))
+FROM(exposure, wire_exposure_from(&now.exposure, &back.exposure), &back.exposure)
 TO(control, Pelton__Control,
    wire_controls_to((Pelton__Control *const[]){(Pelton__Control *)m}, 1, now.control) == 0)
 FROM(control, wire_controls_from(now.control, 1, &back.controls), &back.controls.msg[0])
@@ -163,6 +167,7 @@ static const struct conversion {
     {&pelton__vui__descriptor, vui_to, vui_from, ""},
     {&pelton__video__descriptor, video_to, video_from, ""},
     {&pelton__camera__descriptor, camera_to, camera_from, ""},
+    {&pelton__exposure__descriptor, exposure_to, exposure_from, ""},
     {&pelton__control__descriptor, control_to, control_from, ""},
     {&pelton__source__descriptor, source_to, NULL, ""},
     {&pelton__reload_reply__descriptor, reloaded_to, NULL, ""},
@@ -241,12 +246,13 @@ static void change_value(ProtobufCType type, void *value)
         *(int32_t *)value += 1;
 }
 
-/* One entry more; three for ranges, four for rectangles, and the eight of a display. */
+/* One entry more; three for ranges, four for rectangles, the eight of a display, all bins. */
 static void change_list(ProtobufCMessage *m, const ProtobufCFieldDescriptor *f)
 {
     size_t n = !strcmp(f->name, "wanted")         ? 3
                : !strcmp(f->name, "blur")         ? 4
                : !strcmp(f->name, "chromaticity") ? 8
+               : !strcmp(f->name, "histogram")    ? PELTON_HISTOGRAM_BINS
                                                   : 1;
     size_t size = f->type == PROTOBUF_C_TYPE_MESSAGE ? sizeof(void *) : type_size(f->type);
     uint8_t *list = calloc(n, size);

@@ -195,6 +195,14 @@ def slept(stream, first, since):
                                                 f"ms old, a period is {1000 // FPS}")
 
 
+def light(frame):
+    """A camera's frame tells its exposure. Gives its number."""
+    e = frame.exposure
+    check(e.state in ("searching", "converged") and e.time_us > 0 and e.target == 0.18
+          and e.histogram.shape == (64,) and e.histogram.sum() == 64 * 48 // 4, f"exposure: {e}")
+    return frame.sequence
+
+
 def main():
     args = arguments(__doc__)
     with tempfile.TemporaryDirectory() as folder:
@@ -205,7 +213,7 @@ def main():
             os.environ["PELTON_SOCKET"] = daemon.socket
             private_after_fork(paths[0])
             live = pelton.open("live", timeout=t.LIMIT_S)
-            first = live.read().sequence
+            first = light(live.read())
             since = time.monotonic()
             workers(args, daemon, paths)
             forked(paths[0])

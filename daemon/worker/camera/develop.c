@@ -75,12 +75,30 @@ static bool reader_tend(struct camera_host *h, struct camera_reader *r)
 
 /* ---- finished frames ---- */
 
+static void reader_describe_frame(const struct flight *f, struct feed_camera *out)
+{
+    const struct camera_control *control = &f->camera->control;
+    const struct ae_exposure *e = &f->raw->frame.in_effect;
+    out->settings =
+        (struct pelton_camera){.present = true,
+                               .exposure_us = e->time_us,
+                               .analogue_gain = e->analogue,
+                               .digital_gain = f->digital,
+                               .red_gain = f->gain[0] / f->digital,
+                               .blue_gain = f->gain[2] / f->digital,
+                               .mean = control->mean,
+                               .clipped = control->clipped,
+                               .ae_state = (enum pelton_ae_state)f->state,
+                               .crop = {f->crop.x, f->crop.y, f->crop.width, f->crop.height}};
+    out->exposure.target = camera_control_target(control);
+    memcpy(out->exposure.histogram, control->histogram, sizeof(out->exposure.histogram));
+}
+
 static void reader_post_frame(struct flight *f, struct camera_reader *r, uint32_t slot,
                               uint64_t dropped, int64_t now)
 {
     const struct camera *c = f->camera;
     const struct raw *raw = f->raw;
-    const struct ae_exposure *e = &raw->frame.in_effect;
     int64_t us = raw->frame.captured_ns / 1000;
     struct feed_frame frame = {.sequence = r->base + raw->sequence,
                                .epoch = r->sub.pools->format.epoch,
@@ -94,17 +112,8 @@ static void reader_post_frame(struct flight *f, struct camera_reader *r, uint32_
                                .decoded_ns = now,
                                .dropped_source = raw->lost,
                                .dropped_decoder = dropped};
-    const struct pelton_camera camera = {
-        .present = true,
-        .exposure_us = e->time_us,
-        .analogue_gain = e->analogue,
-        .digital_gain = f->digital,
-        .red_gain = f->gain[0] / f->digital,
-        .blue_gain = f->gain[2] / f->digital,
-        .mean = c->control.mean,
-        .clipped = c->control.clipped,
-        .ae_state = (enum pelton_ae_state)f->state,
-        .crop = {f->crop.x, f->crop.y, f->crop.width, f->crop.height}};
+    struct feed_camera camera;
+    reader_describe_frame(f, &camera);
     r->stats.frames++;
     r->stats.bytes_delivered += r->sub.pools->format.slot_size;
     if (!subscription_post_frame(&r->sub, r->sub.pools, &frame, &camera))

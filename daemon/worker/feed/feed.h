@@ -39,6 +39,12 @@ struct feed_format {
 void feed_format_plane(struct feed_format *format, uint32_t width, uint32_t rows, uint32_t align);
 void feed_format_close(struct feed_format *format);
 
+/* Beside the frames of cameras. */
+struct feed_camera {
+    struct pelton_camera settings;
+    struct pelton_exposure exposure;
+};
+
 struct feed_frame {
     uint64_t sequence;
     uint64_t number; /* of the frame in its source; not of cameras */
@@ -50,7 +56,7 @@ struct feed_frame {
     int64_t received_ns, decoded_ns;
     int64_t trace[PELTON_TRACE_POINTS]; /* without PELTON_TRACE_SENT */
     uint64_t dropped_source, dropped_decoder;
-    const struct pelton_camera *camera; /* of cameras, borrowed; else NULL */
+    const struct feed_camera *camera; /* of cameras, borrowed; else NULL */
     /* One malloc'd block that belongs to the feed. It is borrowed for the callback; may be NULL. */
     struct pelton_side_data *side;
 };

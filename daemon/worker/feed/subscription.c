@@ -76,7 +76,7 @@ bool subscription_post_format(struct subscription *sub, struct pool *pool)
 }
 
 bool subscription_post_frame(struct subscription *sub, struct pool *pool, struct feed_frame *frame,
-                             const struct pelton_camera *camera)
+                             const struct feed_camera *camera)
 {
     struct event *ev = NULL;
     if (subscription_post_format(sub, pool))

@@ -31,7 +31,7 @@ struct event {
     enum event_kind kind;
     struct pool *pool;       /* its `events` counts this one; NULL: a state */
     struct feed_frame frame; /* owns its side data */
-    struct pelton_camera camera;
+    struct feed_camera camera;
     bool running; /* EVENT_STATE */
     char cause[256];
 };
@@ -85,7 +85,7 @@ bool subscription_post_format(struct subscription *sub, struct pool *pool);
  * success the slot is HELD; else it is FREE and frame->side stays the caller's. camera may be
  * NULL. */
 bool subscription_post_frame(struct subscription *sub, struct pool *pool, struct feed_frame *frame,
-                             const struct pelton_camera *camera);
+                             const struct feed_camera *camera);
 /* Loop thread: there is something to call back. */
 bool subscription_has_news(const struct subscription *sub);
 /* Loop thread, without the lock. Calls back information and all events. A callback may close the

@@ -44,7 +44,7 @@ static void on_frame(void *ctx, const struct feed_frame *frame)
     assert_int_equal(w->ends, 0);
     assert_int_equal(frame->epoch, w->epoch); /* its format came before */
     w->last = *frame;
-    w->exposure_us = frame->camera ? frame->camera->exposure_us : 0;
+    w->exposure_us = frame->camera ? frame->camera->settings.exposure_us : 0;
     w->frames++;
     if (w->close_on_frame)
         w->sub.closing = true;
@@ -113,7 +113,7 @@ static void make_pool(struct world *w)
 }
 
 /* With the lock. */
-static bool post(struct world *w, const struct pelton_camera *camera)
+static bool post(struct world *w, const struct feed_camera *camera)
 {
     struct pool *pool = w->sub.pools;
     uint32_t slot = 0;
@@ -145,7 +145,7 @@ static void turn(struct world *w)
 static void test_frames(void **state)
 {
     struct world w;
-    const struct pelton_camera camera = {.exposure_us = 500};
+    const struct feed_camera camera = {.settings.exposure_us = 500};
     world_init(&w);
     uv_mutex_lock(&w.lock);
     w.sub.info_ready = true;
