@@ -7,8 +7,10 @@
 
 #include "web/http_request.h"
 
-http_handler page_get;                        /* page.c */
-http_handler healthz_get, readyz_get;         /* health.c */
-http_handler api_sources_get, api_source_get; /* api_sources.c */
+http_handler page_get;                                                         /* page.c */
+http_handler healthz_get, readyz_get;                                          /* health.c */
+http_handler api_sources_get, api_source_get;                                  /* api_sources.c */
+http_handler stream_mjpeg_get, stream_y4m_get, stream_mkv_get, stream_nut_get; /* streams.c */
+http_handler snapshot_jpg_get, snapshot_png_get;                               /* snapshot.c */
 
 #endif

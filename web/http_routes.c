@@ -15,6 +15,17 @@ const struct http_route http_routes[] = {
     {"GET", "/readyz", readyz_get, HTTP_PUBLIC, "200 while the daemon answers, else 503",
      "text/plain"},
     {"GET", "/api/v1/sources", api_sources_get, HTTP_READ, "All sources", JSON},
+    {"GET", "/streams/{name}.mjpeg", stream_mjpeg_get, HTTP_READ, "Frames as parts of JPEG",
+     "multipart/x-mixed-replace"},
+    {"GET", "/streams/{name}.y4m", stream_y4m_get, HTTP_READ, "Raw frames as YUV4MPEG2",
+     "video/x-yuv4mpeg"},
+    {"GET", "/streams/{name}.mkv", stream_mkv_get, HTTP_READ, "Raw frames in Matroska",
+     "video/x-matroska"},
+    {"GET", "/streams/{name}.nut", stream_nut_get, HTTP_READ, "Raw frames in NUT", "video/x-nut"},
+    {"GET", "/streams/{name}/snapshot.jpg", snapshot_jpg_get, HTTP_READ, "One frame as JPEG",
+     "image/jpeg"},
+    {"GET", "/streams/{name}/snapshot.png", snapshot_png_get, HTTP_READ, "One frame as PNG",
+     "image/png"},
     {"GET", "/api/v1/sources/{name}", api_source_get, HTTP_READ, "One source", JSON},
 };
 const size_t http_route_count = sizeof(http_routes) / sizeof(*http_routes);

@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 
 struct daemon_watch;
+struct feed;
 struct http_connections;
 
 struct web {
@@ -19,6 +20,7 @@ struct web {
     atomic_bool stopping;
     struct http_connections *connections;
     struct daemon_watch *watch;
+    struct feed *feed;
 };
 
 #endif

@@ -5,10 +5,12 @@
  */
 #include "daemon/log.h"
 #include "web/daemon_watch.h"
+#include "web/web_feed.h"
 #include "web/http_connections.h"
 #include "web/http_server.h"
 #include "web/web.h"
 
+#include <libavutil/log.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,13 +42,16 @@ static int serve(struct web *w, const sigset_t *signals, int fd)
 {
     w->connections = http_connections_new(&w->options.limits);
     w->watch = daemon_watch_new(w->options.socket);
-    struct http_server *server = w->connections && w->watch ? http_server_start(w, fd) : NULL;
+    w->feed = feed_new(w->options.socket);
+    struct http_server *server =
+        w->connections && w->watch && w->feed ? http_server_start(w, fd) : NULL;
     if (server) {
         log_line(LOG_LEVEL_NOTICE, "listening at %s", w->place);
         signals_wait(signals);
     }
     w->stopping = true;
     http_server_stop(server);
+    feed_free(w->feed);
     daemon_watch_free(w->watch);
     http_connections_free(w->connections);
     return server ? 0 : EXIT_OTHER;
@@ -58,6 +63,7 @@ static int run(struct web *w)
     sigset_t signals;
     log_init("pelton-web", w->options.log_level);
     log_limit(10);
+    av_log_set_level(AV_LOG_QUIET); /* failures come as codes, and are told in words */
     signals_block(&signals);
     int fd = http_listen(w, why, sizeof(why));
     if (fd < 0) {

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A tap and its readers, as data: see web_feed.h. The feed's lock guards all of it but `encoder`,
+ * which the tap's thread alone has.
+ */
+#ifndef PELTON_FEED_TAP_H
+#define PELTON_FEED_TAP_H
+
+#include "web/web_feed.h"
+
+#include <pthread.h>
+
+enum { TAP_RING = 64 };
+
+struct feed_encoder;
+
+struct feed_source {
+    struct feed_figures figures;
+    struct feed_source *next;
+};
+
+struct feed_tap {
+    struct feed *feed;
+    struct feed_key key;
+    struct feed_tap *next, **link;
+    struct feed_source *source;
+    struct feed_encoder *encoder;
+    pthread_cond_t news;
+    struct web_frame *ring[TAP_RING]; /* frame number n lies at n % TAP_RING */
+    unsigned depth;                   /* that it keeps, by their size */
+    uint64_t made;                    /* frames so far */
+    uint64_t taken;                   /* of a file: what its reader has */
+    unsigned readers;
+    int64_t idle_ns;      /* without readers since then */
+    enum feed_news state; /* FEED_FRAME while it runs */
+    struct pelton_failure failure;
+    char waits[256];
+    uint64_t dropped[3]; /* as the last frame told them */
+};
+
+struct feed {
+    pthread_mutex_t lock;
+    pthread_cond_t empty; /* the last tap is gone */
+    struct feed_tap *first;
+    struct feed_source *sources;
+    char *socket;
+    atomic_bool ending;
+};
+
+/* The thread of a tap (feed_loop.c). It ends, and frees the tap, when nobody has read for a while.
+ */
+void *feed_loop_run(void *tap);
+
+/* ---- feed_tap.c; the caller holds the lock ---- */
+
+/* Takes the frame over. */
+void tap_publish(struct feed_tap *t, struct web_frame *frame);
+void tap_finish(struct feed_tap *t, enum feed_news state, const struct pelton_failure *why);
+
+#endif
