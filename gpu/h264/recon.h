@@ -17,6 +17,7 @@
 #include "gpu/engine/gpu.h"
 
 struct recon;
+struct conversion; /* convert/conversion.h */
 
 struct recon_params {
     uint32_t mb_width, mb_height; /* frame, in macroblocks */
@@ -57,6 +58,10 @@ struct recon_delivery {
      * chroma-rounded up */
     uint32_t crop_x, crop_y, width, height;
     enum recon_format format;
+    /* Of the picture that crop and size cut out, in the store's own format; stays until the batch
+     * is submitted. offset and stride are those of its output's planes, multiples of 4; of pixels
+     * offset[0] and stride[0] alone count, and planes follow each other. NULL: none. */
+    const struct conversion *conversion;
     /* 0: all rows; REC_TOP, REC_BOTTOM: those of a field, which crop_y and height count */
     uint8_t structure;
     /* rectangles that are blurred; each must touch the picture, and is cut off at its edges.

@@ -342,8 +342,9 @@ int recon_create(struct gpu *g, const struct recon_params *params, struct recon 
     r->lock_made = true;
     r->items = calloc(r->delivery_capacity, sizeof(*r->items));
     r->item_capacity = r->delivery_capacity;
+    r->table_places = calloc(r->delivery_capacity, sizeof(*r->table_places));
     r->slot_reads = calloc(2 * (size_t)params->slots, sizeof(*r->slot_reads));
-    if (!r->items || !r->slot_reads)
+    if (!r->items || !r->table_places || !r->slot_reads)
         goto error;
     TRY(recon_queues_open(r));
     TRY(recon_room_make(r));
@@ -386,6 +387,7 @@ void recon_free(struct recon *r)
     recon_queues_close(r);
     free(r->slot_reads);
     free(r->items);
+    free(r->table_places);
     free(r->blur_heads);
     free(r->steps.all);
     if (r->lock_made)

@@ -11,13 +11,15 @@
  */
 #include "gpu/h264/recon_internal.h"
 
+#include "convert/conversion.h"
+
 #include <stddef.h>
 #include <stdlib.h>
 
 #define DELIVER_GROUP_X 64
 #define DELIVER_GROUP_Y 4
 
-_Static_assert(sizeof(struct recon_deliver_args) == 52, "recon_deliver_args");
+_Static_assert(sizeof(struct recon_deliver_args) == 56, "recon_deliver_args");
 _Static_assert(RECON_I420 == DELIVER_I420 && RECON_NV12 == DELIVER_NV12 &&
                    RECON_GRAY == DELIVER_GRAY && RECON_I422 == DELIVER_I422 &&
                    RECON_I444 == DELIVER_I444,
@@ -107,6 +109,57 @@ static struct recon_blur_rect in_planes(const struct recon *r, const struct reco
                                     .rows = cells_of(bottom - rect->y)};
 }
 
+static uint32_t tiles(uint32_t size)
+{
+    return (size + CONVERT_TILE - 1) / CONVERT_TILE;
+}
+
+/* Does the conversion read such pictures? */
+static bool source_fits(const struct recon *r, const struct recon_delivery *d)
+{
+    const struct conversion_source *s = &d->conversion->source;
+    return s->width == d->width && s->height == d->height &&
+           s->chroma == r->params.chroma_format_idc && s->depth[0] == r->params.bit_depth[0] &&
+           (!s->chroma || s->depth[1] == recon_chroma_depth(&r->params));
+}
+
+/* The outputs of a conversion, and their workgroups. 0: it does not fit the delivery. */
+static uint32_t conversion_rects(const struct recon *r, const struct recon_delivery *d,
+                                 struct gpu_rect rects[3], uint32_t grid[2])
+{
+    const struct conversion *c = d->conversion;
+    if (!source_fits(r, d))
+        return 0;
+    bool pixels = c->wish.kind == CONVERSION_PIXELS;
+    uint32_t count = pixels ? 1 : r->params.chroma_format_idc ? c->shape.planes : 1;
+    grid[0] = tiles(c->wish.width);
+    grid[1] = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t rows = c->shape.rows[i] * (pixels ? c->shape.planes : 1);
+        rects[i] = (struct gpu_rect){d->offset[i], d->stride[i],
+                                     (c->shape.row_bytes[i] + 3) / 4 * 4, rows};
+        grid[1] += tiles(c->shape.rows[i]);
+    }
+    return count;
+}
+
+/* Where it writes, and its workgroups. */
+static uint32_t item_rects(const struct recon *r, const struct recon_delivery *d,
+                           struct recon_item *item)
+{
+    uint32_t words = 0, rows = 0;
+    if (d->conversion)
+        return conversion_rects(r, d, item->rects, item->grid);
+    uint32_t count = plane_shapes(r, d, item->rects);
+    for (uint32_t i = 0; i < count; i++) {
+        words = item->rects[i].bytes / 4 > words ? item->rects[i].bytes / 4 : words;
+        rows += item->rects[i].rows;
+    }
+    item->grid[0] = (words + DELIVER_GROUP_X - 1) / DELIVER_GROUP_X;
+    item->grid[1] = (rows + DELIVER_GROUP_Y - 1) / DELIVER_GROUP_Y;
+    return count;
+}
+
 static int item_prepare(const struct recon *r, const struct recon_delivery *d,
                         struct recon_item *out)
 {
@@ -126,7 +179,10 @@ static int item_prepare(const struct recon *r, const struct recon_delivery *d,
         return GPU_ERR_INVALID;
     struct recon_item item = {.delivery = d, .host = d->host, .format = d->format};
     uint64_t begin = UINT64_MAX, end = 0;
-    item.rect_count = plane_shapes(r, d, item.rects);
+    texel = d->conversion ? 4 : texel;
+    item.rect_count = item_rects(r, d, &item);
+    if (!item.rect_count)
+        return GPU_ERR_INVALID;
     for (uint32_t i = 0; i < item.rect_count; i++) {
         const struct gpu_rect *rect = &item.rects[i];
         if (rect->offset % texel || rect->stride % texel || rect->stride < rect->bytes ||
@@ -147,9 +203,11 @@ static int item_prepare(const struct recon *r, const struct recon_delivery *d,
                                             .row_step = step,
                                             .row_first = d->structure == REC_BOTTOM};
     bool aligned = d->crop_x % (4u << recon_shift_x(d->format)) == 0;
-    item.copyable = step == 1 && aligned && d->format != RECON_NV12 && !d->blur_count;
-    item.variant =
-        d->blur_count ? RECON_BLURRED + (uint32_t)d->format : 2 * (uint32_t)d->format + aligned;
+    item.copyable =
+        step == 1 && aligned && d->format != RECON_NV12 && !d->blur_count && !d->conversion;
+    item.variant = d->conversion   ? RECON_CONVERTED + (d->blur_count > 0)
+                   : d->blur_count ? RECON_BLURRED + (uint32_t)d->format
+                                   : 2 * (uint32_t)d->format + aligned;
     for (uint32_t i = 0; i < item.rect_count; i++) {
         item.args.offset[i] = (uint32_t)((item.rects[i].offset - item.window.offset) / 4);
         item.args.stride[i] = item.rects[i].stride / 4;
@@ -279,21 +337,13 @@ static void record_blur(struct recon *r, const struct recon_chunk *chunk)
 static uint32_t record_group(struct recon *r, const struct recon_chunk *chunk, uint32_t first)
 {
     const struct recon_item *items = chunk->items, *item = &items[first];
-    uint32_t words = 0, rows = 0, next = first;
-    for (; next < chunk->shaded && !by_dispatch(item, &items[next]); next++) {
-        uint32_t sum = 0;
-        for (uint32_t i = 0; i < items[next].rect_count; i++) {
-            const struct gpu_rect *rect = &items[next].rects[i];
-            words = rect->bytes / 4 > words ? rect->bytes / 4 : words;
-            sum += rect->rows;
-        }
-        rows = sum > rows ? sum : rows;
-    }
+    uint32_t grid[2] = {0, 0}, next = first;
+    for (; next < chunk->shaded && !by_dispatch(item, &items[next]); next++)
+        for (int i = 0; i < 2; i++)
+            grid[i] = items[next].grid[i] > grid[i] ? items[next].grid[i] : grid[i];
     struct recon_push push = {.first_picture = first};
-    struct gpu_step_group *group =
-        recon_dispatch(r, r->deliver_pipelines[item->variant], &push,
-                       (words + DELIVER_GROUP_X - 1) / DELIVER_GROUP_X,
-                       (rows + DELIVER_GROUP_Y - 1) / DELIVER_GROUP_Y, next - first);
+    struct gpu_step_group *group = recon_dispatch(r, r->deliver_pipelines[item->variant], &push,
+                                                  grid[0], grid[1], next - first);
     group->host_set = item->window.set;
     return next;
 }

@@ -37,8 +37,10 @@
 #define RECON_DELIVER_VARIANTS (2 * RECON_FORMATS)
 #define RECON_WANTS            (RECON_MAX_PASSES + 1 + RECON_DELIVER_PIPELINES + RECON_FORMATS)
 /* + format: with rectangles; made when they are first asked for */
-#define RECON_BLURRED           RECON_DELIVER_VARIANTS
-#define RECON_DELIVER_PIPELINES (3 * RECON_FORMATS)
+#define RECON_BLURRED RECON_DELIVER_VARIANTS
+/* by the table of a conversion; one more: with rectangles */
+#define RECON_CONVERTED         (3 * RECON_FORMATS)
+#define RECON_DELIVER_PIPELINES (RECON_CONVERTED + 2)
 #define RECON_BY_COPY           RECON_DELIVER_PIPELINES
 
 struct recon_section {
@@ -63,6 +65,7 @@ struct recon_item {
     struct recon_deliver_args args;
     struct gpu_rect rects[3];
     uint32_t rect_count;
+    uint32_t grid[2]; /* workgroups */
 };
 
 /* The submissions of a chunk, each on a queue of its own: copies up, reconstruction, then
@@ -154,6 +157,7 @@ struct recon {
     uint32_t zeroed;                                /* mask */
     struct recon_item *items;                       /* [item_capacity], of the call */
     uint32_t item_capacity;
+    uint32_t *table_places; /* [delivery_capacity], of the chunk's items */
     /* [delivery_capacity], of the chunk's blurred items; NULL: none yet */
     struct recon_blur_head *blur_heads;
     struct gpu_steps steps; /* of the chunk that is being recorded */
@@ -221,7 +225,7 @@ static inline uint32_t recon_packed_blocks(const struct recon *r, const struct r
 
 static inline bool recon_item_blurred(const struct recon_item *item)
 {
-    return item->variant >= RECON_BLURRED && item->variant < RECON_DELIVER_PIPELINES;
+    return item->delivery->blur_count > 0;
 }
 
 static inline uint64_t *recon_slot_read(struct recon *r, uint32_t slot, int part)

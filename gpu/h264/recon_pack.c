@@ -5,6 +5,8 @@
  */
 #include "gpu/h264/recon_internal.h"
 
+#include "convert/conversion.h"
+
 #include <string.h>
 
 struct counts {
@@ -20,7 +22,8 @@ static uint64_t align_up(const struct recon *r, uint64_t n)
 }
 
 /* Lay the sections out one after the other; none is empty, as a descriptor may not be. */
-static uint64_t sections_lay_out(const struct recon *r, const struct counts *c, uint32_t deliveries,
+static uint64_t sections_lay_out(const struct recon *r, const struct counts *c,
+                                 uint64_t deliver_bytes,
                                  struct recon_section sections[BIND_DELIVER + 1])
 {
     const uint64_t sizes[BIND_DELIVER + 1] = {
@@ -31,7 +34,7 @@ static uint64_t sections_lay_out(const struct recon *r, const struct counts *c, 
         [BIND_COEFFS] = c->coeff_blocks * r->coeff_block_bytes,
         [BIND_WEIGHTS] = c->weights * sizeof(int16_t),
         [BIND_SCALING] = c->scaling * sizeof(struct rec_scaling),
-        [BIND_DELIVER] = deliveries * sizeof(struct recon_deliver_args),
+        [BIND_DELIVER] = deliver_bytes,
     };
     uint64_t at = 0;
     for (uint32_t i = 0; i <= BIND_DELIVER; i++) {
@@ -42,6 +45,11 @@ static uint64_t sections_lay_out(const struct recon *r, const struct counts *c, 
         at = align_up(r, at + size);
     }
     return at;
+}
+
+static uint64_t deliveries_bytes(uint32_t count)
+{
+    return count * sizeof(struct recon_deliver_args);
 }
 
 static bool sections_reachable(const struct recon *r,
@@ -64,7 +72,7 @@ uint64_t recon_upload_capacity(const struct recon *r)
                        .weights = 65536 + 4096ull * w->pictures,
                        .scaling = 256 + 4ull * w->pictures};
     struct recon_section sections[BIND_DELIVER + 1] = {0};
-    uint64_t bytes = sections_lay_out(r, &c, r->delivery_capacity, sections);
+    uint64_t bytes = sections_lay_out(r, &c, deliveries_bytes(r->delivery_capacity), sections);
     return sections_reachable(r, sections) ? bytes : 0;
 }
 
@@ -94,6 +102,31 @@ static bool has_switching_slices(const struct rec_view *view)
     return false;
 }
 
+static uint32_t first_of_table(const struct recon_item *items, uint32_t i)
+{
+    uint32_t k = 0;
+    while (items[k].delivery->conversion != items[i].delivery->conversion)
+        k++;
+    return k;
+}
+
+/* Words of the tables that so many items need, each once; places[i] is that of item i, from 0 on.
+ * places NULL: only the number. */
+static uint64_t tables_place(const struct recon_item *items, uint32_t count, uint32_t *places)
+{
+    uint64_t words = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct conversion *c = items[i].delivery->conversion;
+        if (!c)
+            continue;
+        uint32_t first = first_of_table(items, i);
+        if (places)
+            places[i] = first < i ? places[first] : (uint32_t)words;
+        words += first < i ? 0 : c->words;
+    }
+    return words;
+}
+
 void recon_chunk_plan(const struct recon *r, uint64_t room, const struct recon_picture *pictures,
                       uint32_t n, struct recon_item *items, uint32_t m, struct recon_chunk *chunk)
 {
@@ -111,8 +144,9 @@ void recon_chunk_plan(const struct recon *r, uint64_t room, const struct recon_p
             continue;
         counts_add_picture(r, &more, view);
         /* a single picture that exceeds the usual size makes its flight grow instead */
-        if (c.pictures && (sections_lay_out(r, &more, r->delivery_capacity, sections) > room ||
-                           !counts_fit(r, &more, sections)))
+        if (c.pictures &&
+            (sections_lay_out(r, &more, deliveries_bytes(r->delivery_capacity), sections) > room ||
+             !counts_fit(r, &more, sections)))
             break;
         c = more;
         shape.has_intra |= view->head.has_intra;
@@ -132,7 +166,9 @@ void recon_chunk_plan(const struct recon *r, uint64_t room, const struct recon_p
                                   .delivery_count = shape.deliveries,
                                   .shape = shape,
                                   .copies = copies};
-    chunk->bytes = sections_lay_out(r, &c, shape.deliveries, chunk->sections);
+    uint64_t tables = 4 * tables_place(items, shape.deliveries, NULL);
+    chunk->bytes =
+        sections_lay_out(r, &c, deliveries_bytes(shape.deliveries) + tables, chunk->sections);
 }
 
 /* Records to entry `at` of a section of small ones. */
@@ -210,6 +246,26 @@ static void pieces_put(const struct recon *r, struct recon_flight *f)
     }
 }
 
+/* The deliveries, then each of their tables once, in the order of the items. */
+static void deliveries_pack(struct recon *r, struct recon_flight *f,
+                            const struct recon_chunk *chunk)
+{
+    uint32_t count = chunk->delivery_count, base = (uint32_t)deliveries_bytes(count) / 4, next = 0;
+    tables_place(chunk->items, count, r->table_places);
+    for (uint32_t i = 0; i < count; i++) {
+        struct recon_deliver_args *args = &chunk->items[i].args;
+        args->convert = chunk->items[i].delivery->conversion ? base + r->table_places[i] : 0;
+        section_put(r, f, chunk, BIND_DELIVER, i, args, 1, sizeof(*args));
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const struct conversion *c = chunk->items[i].delivery->conversion;
+        if (!c || r->table_places[i] != next)
+            continue;
+        section_put(r, f, chunk, BIND_DELIVER, base + next, c->table, c->words, 4);
+        next += (uint32_t)c->words;
+    }
+}
+
 void recon_chunk_pack(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk)
 {
     struct counts c = {0};
@@ -217,9 +273,7 @@ void recon_chunk_pack(struct recon *r, struct recon_flight *f, const struct reco
     for (uint32_t i = 0; i < chunk->picture_count; i++)
         if (chunk->pictures[i].view)
             pack_picture(r, f, chunk, &chunk->pictures[i], &c);
-    for (uint32_t i = 0; i < chunk->delivery_count; i++)
-        section_put(r, f, chunk, BIND_DELIVER, i, &chunk->items[i].args, 1,
-                    sizeof(struct recon_deliver_args));
+    deliveries_pack(r, f, chunk);
     pieces_put(r, f);
     for (uint32_t i = 0; i <= BIND_DELIVER; i++)
         recon_section_close(f, &f->open[i]);

@@ -15,6 +15,10 @@
 
 #include "shaders/blur_cells.spv.h"
 #include "shaders/blur_cells_wide.spv.h"
+#include "shaders/convert.spv.h"
+#include "shaders/convert_blur.spv.h"
+#include "shaders/convert_blur_wide.spv.h"
+#include "shaders/convert_wide.spv.h"
 #include "shaders/copy_frame.spv.h"
 #include "shaders/copy_frame_wide.spv.h"
 #include "shaders/deliver.spv.h"
@@ -65,6 +69,11 @@ static const struct shader copy_frame = {shader_copy_frame, shader_copy_frame_wi
                            deliver_blurred = {shader_deliver_blur, shader_deliver_blur_wide,
                                               sizeof(shader_deliver_blur),
                                               sizeof(shader_deliver_blur_wide), "deliver, blurred"},
+                           convert = {shader_convert, shader_convert_wide, sizeof(shader_convert),
+                                      sizeof(shader_convert_wide), "convert"},
+                           convert_blurred = {shader_convert_blur, shader_convert_blur_wide,
+                                              sizeof(shader_convert_blur),
+                                              sizeof(shader_convert_blur_wide), "convert, blurred"},
                            blur_cells = {shader_blur_cells, shader_blur_cells_wide,
                                          sizeof(shader_blur_cells), sizeof(shader_blur_cells_wide),
                                          "blur cells"};
@@ -128,15 +137,18 @@ static bool want_deliveries(struct recon *r, struct wants *wants, const struct r
     bool blurred = false;
     for (uint32_t i = 0; i < chunk->shaded; i++) {
         const struct recon_item *item = &chunk->items[i];
-        const uint32_t constants[2] = {(uint32_t)item->format, item->variant % 2};
-        if (recon_item_blurred(item)) {
-            blurred = true;
-            want_pipeline(r, wants, &deliver_blurred, constants, 1,
-                          &r->deliver_pipelines[item->variant]);
+        const uint32_t constants[2] = {(uint32_t)item->format, item->variant % 2},
+                       chroma = r->params.chroma_format_idc;
+        VkPipeline *out = &r->deliver_pipelines[item->variant];
+        bool in_rects = recon_item_blurred(item);
+        if (item->delivery->conversion)
+            want_pipeline(r, wants, in_rects ? &convert_blurred : &convert, &chroma, 1, out);
+        else
+            want_pipeline(r, wants, in_rects ? &deliver_blurred : &deliver, constants,
+                          in_rects ? 1 : 2, out);
+        if (in_rects)
             want_pipeline(r, wants, &blur_cells, constants, 1, &r->blur_pipelines[item->format]);
-        } else {
-            want_pipeline(r, wants, &deliver, constants, 2, &r->deliver_pipelines[item->variant]);
-        }
+        blurred |= in_rects;
     }
     return blurred;
 }

@@ -21,9 +21,10 @@
 #define BIND_COUNTERS  9
 #define BIND_STRENGTHS 10 /* deblocking strengths and thresholds */
 #define BIND_PROGRESS                                                                              \
-    11                  /* zeroed at the start of a batch: progress of the persistent wavefronts   \
-                         */
-#define BIND_DELIVER 12 /* recon_deliver_args[] of the batch's deliveries */
+    11 /* zeroed at the start of a batch: progress of the persistent wavefronts                    \
+        */
+/* recon_deliver_args[] of the batch's deliveries, and the tables of their conversions */
+#define BIND_DELIVER 12
 /* the destination of one delivery group (gpu_host); bound by a second descriptor set in the deliver
  * pass */
 #define BIND_HOST 13
@@ -73,8 +74,9 @@
 #define COPY_ROWS_FROM(what)               ((what) >> 2 & 3u)
 #define COPY_PLANES(what)                  ((what) >> 4)
 
-/* One delivery. 52 bytes. Offsets and strides in 32-bit words; crop, width and height in luma
- * samples. Row y is row y * row_step + row_first of the frame: of a field every other one. */
+/* One delivery. 56 bytes. Offsets and strides in 32-bit words; crop, width and height in luma
+ * samples. Row y is row y * row_step + row_first of the frame: of a field every other one.
+ * convert: word of its conversion (lib/conversion_abi.h) in BIND_DELIVER; 0: there is none. */
 struct recon_deliver_args {
 #ifdef VULKAN
     uint slot;
@@ -82,12 +84,14 @@ struct recon_deliver_args {
     uint offset[3];
     uint stride[3];
     uint row_step, row_first;
+    uint convert;
 #else
     uint32_t slot;
     uint32_t crop_x, crop_y, width, height;
     uint32_t offset[3];
     uint32_t stride[3];
     uint32_t row_step, row_first;
+    uint32_t convert;
 #endif
 };
 

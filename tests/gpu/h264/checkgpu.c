@@ -34,6 +34,7 @@ static const struct {
     {"sizes", check_group_sizes},         {"formats", check_group_formats},
     {"fields", check_group_fields},       {"mbaff", check_group_mbaff},
     {"switching", check_group_switching}, {"growth", check_group_growth},
+    {"convert", check_group_convert},
 };
 #define ENTROPY_FILES  256
 #define GROUP_COUNT    (sizeof(groups) / sizeof(groups[0]))

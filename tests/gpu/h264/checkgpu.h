@@ -207,6 +207,7 @@ int check_group_fields(struct check_env *env);
 int check_group_mbaff(struct check_env *env);
 int check_group_switching(struct check_env *env);
 int check_group_growth(struct check_env *env);
+int check_group_convert(struct check_env *env);
 
 /* Report a case that no input exercised. */
 int check_uncovered(struct check_env *env, const char *what, unsigned a, unsigned b, unsigned c);
