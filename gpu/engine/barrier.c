@@ -38,6 +38,7 @@ void barrier_accessed(struct barrier_state *state, enum barrier_stage stage, uin
 {
     if (writes)
         barrier_forget(state, writes);
+    barrier_audit_accessed(&state->audit, stage, reads, writes);
     for (int next = 0; next < BARRIER_STAGES; next++) {
         state->writes[next][stage] |= writes;
         state->reads[next][stage] |= reads & ~writes;
@@ -46,6 +47,7 @@ void barrier_accessed(struct barrier_state *state, enum barrier_stage stage, uin
 
 void barrier_forget(struct barrier_state *state, uint32_t mask)
 {
+    barrier_audit_forget(&state->audit, mask);
     for (int next = 0; next < BARRIER_STAGES; next++) {
         for (int from = 0; from < BARRIER_STAGES; from++) {
             state->writes[next][from] &= ~mask;
@@ -54,11 +56,9 @@ void barrier_forget(struct barrier_state *state, uint32_t mask)
     }
 }
 
-struct barrier_need barrier_note(struct barrier_state *state, const struct barrier_access *a)
+struct barrier_need barrier_plan(struct barrier_state *state, const struct barrier_access *a)
 {
     struct barrier_need need = {0};
-    if (a->kind == BARRIER_FORGET)
-        barrier_forget(state, a->writes);
     if (a->kind == BARRIER_FOR_HOST)
         barrier_declare(state, BARRIER_HOST, a->reads, 0, &need);
     if (a->kind == BARRIER_COMMAND) {
@@ -68,10 +68,27 @@ struct barrier_need barrier_note(struct barrier_state *state, const struct barri
     }
     if (need.from)
         barrier_applied(state, &need);
-    if (a->kind == BARRIER_COMMAND || a->kind == BARRIER_ONLY_NOTED) {
-        barrier_accessed(state, a->stage, a->reads, a->writes);
-        if (a->indirect)
-            barrier_accessed(state, BARRIER_INDIRECT, a->indirect & ~a->writes, 0);
-    }
     return need;
+}
+
+uint32_t barrier_unordered(const struct barrier_state *state, const struct barrier_access *a)
+{
+    const struct barrier_audit *audit = &state->audit;
+    if (a->kind == BARRIER_FOR_HOST)
+        return barrier_audit_check(audit, BARRIER_HOST, a->reads, 0);
+    if (a->kind != BARRIER_COMMAND)
+        return 0;
+    return barrier_audit_check(audit, a->stage, a->reads, a->writes) |
+           barrier_audit_check(audit, BARRIER_INDIRECT, a->indirect, 0);
+}
+
+void barrier_note(struct barrier_state *state, const struct barrier_access *a)
+{
+    if (a->kind == BARRIER_FORGET)
+        barrier_forget(state, a->writes);
+    if (a->kind != BARRIER_COMMAND && a->kind != BARRIER_ONLY_NOTED)
+        return;
+    barrier_accessed(state, a->stage, a->reads, a->writes);
+    if (a->indirect)
+        barrier_accessed(state, BARRIER_INDIRECT, a->indirect & ~a->writes, 0);
 }

@@ -10,16 +10,10 @@
 #ifndef PELTON_GPU_BARRIER_H
 #define PELTON_GPU_BARRIER_H
 
+#include "gpu/engine/barrier_audit.h"
+
 #include <stdbool.h>
 #include <stdint.h>
-
-enum barrier_stage {
-    BARRIER_TRANSFER,
-    BARRIER_COMPUTE,
-    BARRIER_INDIRECT,
-    BARRIER_HOST,
-    BARRIER_STAGES
-};
 
 /* Sets of resources, a bit each, so that an access costs a few operations for all of them. */
 struct barrier_state {
@@ -27,13 +21,7 @@ struct barrier_state {
     uint32_t writes[BARRIER_STAGES][BARRIER_STAGES];
     /* the same: it is not yet ordered after their reads by `stage` since then */
     uint32_t reads[BARRIER_STAGES][BARRIER_STAGES];
-};
-
-/* A barrier: sets of stages. Nothing to do where from is 0. */
-struct barrier_need {
-    uint8_t from;  /* stages to wait for */
-    uint8_t flush; /* those of them whose writes have to become visible */
-    uint8_t to;    /* stages that wait */
+    struct barrier_audit audit; /* knows the same accesses, and the barriers that were recorded */
 };
 
 /* Declare that the next command accesses the resources of the masks reads and writes (a bit each)
@@ -64,7 +52,11 @@ struct barrier_access {
     uint32_t indirect; /* resources that hold the command's arguments */
 };
 
-/* Note the access. Returns the barrier to record in front of the command. */
-struct barrier_need barrier_note(struct barrier_state *state, const struct barrier_access *a);
+/* Returns the barrier to record in front of the command. The state takes it as recorded. */
+struct barrier_need barrier_plan(struct barrier_state *state, const struct barrier_access *a);
+/* Returns the resources for which recorded barriers do not order the access. */
+uint32_t barrier_unordered(const struct barrier_state *state, const struct barrier_access *a);
+/* Note the access, after its barrier. */
+void barrier_note(struct barrier_state *state, const struct barrier_access *a);
 
 #endif

@@ -192,6 +192,7 @@ int gpu_instance_open(struct gpu *g, bool validation)
     static const char *const layer = "VK_LAYER_KHRONOS_validation";
     static const char *const extensions[] = {VK_EXT_DEBUG_UTILS_EXTENSION_NAME,
                                              VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME};
+    g->instance.validated = validation;
     if (validation && !have_layer(layer)) {
         gpu_log(g, 1, "%s is not installed: no validation", layer);
         validation = false;

@@ -45,7 +45,8 @@ struct gpu_instance {
     VkDebugUtilsMessengerEXT messenger;
     PFN_vkCmdBeginDebugUtilsLabelEXT label_begin; /* NULL without validation */
     PFN_vkCmdEndDebugUtilsLabelEXT label_end;
-    atomic_uint messages; /* of the validation layer */
+    bool validated;       /* asked for; barriers are audited also where the layer is absent */
+    atomic_uint messages; /* of the layer and of the audit */
 };
 
 /* Arenas by address, under the lock. */

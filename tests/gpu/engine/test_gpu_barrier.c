@@ -108,7 +108,10 @@ static struct barrier_need note(struct barrier_state *s, enum barrier_access_kin
                                 enum barrier_stage stage, uint32_t reads, uint32_t writes,
                                 uint32_t indirect)
 {
-    return barrier_note(s, &(struct barrier_access){kind, stage, reads, writes, indirect});
+    const struct barrier_access access = {kind, stage, reads, writes, indirect};
+    const struct barrier_need need = barrier_plan(s, &access);
+    barrier_note(s, &access);
+    return need;
 }
 
 static void arguments_wait_with_their_command(void **state)
@@ -136,6 +139,51 @@ static void reads_of_the_host_are_not_noted(void **state)
     expect(note(&s, BARRIER_COMMAND, BARRIER_TRANSFER, 0, A, 0), 0, 0, 0);
 }
 
+/* Random accesses: the audit finds nothing where each barrier is recorded, and finds each one that
+ * is not. */
+static void audit_finds_each_missing_barrier(void **state)
+{
+    unsigned random = 1, missed = 0;
+    for (int run = 0; run < 2000; run++) {
+        struct barrier_state s = {0};
+        int steps = 2 + run % 20;
+        for (int i = 0; i < steps; i++) {
+            struct barrier_access access = {.stage = (enum barrier_stage)((random >> 16) % 2)};
+            access.kind = (random >> 8) % 8 ? BARRIER_COMMAND : BARRIER_FOR_HOST;
+            random = random * 1103515245u + 12345u;
+            access.reads = random >> 16 & 7;
+            random = random * 1103515245u + 12345u;
+            access.writes = access.kind == BARRIER_COMMAND ? random >> 16 & random >> 20 & 7 : 0;
+            access.indirect = access.kind == BARRIER_COMMAND ? random >> 24 & 1 : 0;
+            random = random * 1103515245u + 12345u;
+            const struct barrier_need need = barrier_plan(&s, &access);
+            bool dropped = need.from && i + 1 == steps;
+            if (need.from && !dropped)
+                barrier_audit_recorded(&s.audit, &need);
+            assert_int_equal(barrier_unordered(&s, &access) != 0, dropped);
+            missed += dropped;
+            barrier_note(&s, &access);
+        }
+    }
+    assert_true(missed > 500);
+}
+
+/* The barrier of another stage, or one that makes nothing visible, is none. */
+static void audit_finds_narrow_barriers(void **state)
+{
+    const struct barrier_access write = {BARRIER_COMMAND, BARRIER_COMPUTE, 0, A, 0},
+                                read = {BARRIER_COMMAND, BARRIER_TRANSFER, A, 0, 0};
+    static const struct barrier_need narrow[] = {{C, 0, T}, {T, T, T}, {C, C, C}, {C, C, H}};
+    for (size_t i = 0; i < sizeof(narrow) / sizeof(narrow[0]); i++) {
+        struct barrier_state s = {0};
+        barrier_note(&s, &write);
+        barrier_audit_recorded(&s.audit, &narrow[i]);
+        assert_int_equal(barrier_unordered(&s, &read), A);
+        barrier_audit_recorded(&s.audit, &(struct barrier_need){C, C, T});
+        assert_int_equal(barrier_unordered(&s, &read), 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -150,6 +198,8 @@ int main(void)
         cmocka_unit_test(arguments_wait_with_their_command),
         cmocka_unit_test(a_noted_access_has_no_barrier),
         cmocka_unit_test(reads_of_the_host_are_not_noted),
+        cmocka_unit_test(audit_finds_each_missing_barrier),
+        cmocka_unit_test(audit_finds_narrow_barriers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
