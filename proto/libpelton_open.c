@@ -35,6 +35,9 @@ static int params_check(struct pelton *conn, const struct pelton_open_params *p)
                            "the source is standard input, which is a terminal");
     if (!params_in_range(p))
         return pelton_fail(conn, PELTON_ERR_USAGE, "", "an option of the stream is out of range");
+    if (!wire_encoded_valid(p))
+        return pelton_fail(conn, PELTON_ERR_USAGE, "leave that option out, or read frames",
+                           "access units are given as they came; an option concerns pictures");
     return PELTON_OK;
 }
 

@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MAX_SLOTS = 65536, MAX_SIDE = 65536, MAX_ROW = 1 << 24 };
+enum { MAX_SLOTS = 65536, MAX_SIDE = 65536, MAX_ROW = 1 << 24, MAX_SETS = 1 << 17 };
 #define MAX_SLOT_SIZE ((uint64_t)1 << 40)
 
 static bool plane_fits(const Pelton__Plane *p, uint64_t slot_size)
@@ -31,15 +31,23 @@ static bool plane_fits(const Pelton__Plane *p, uint64_t slot_size)
     return bytes <= slot_size - p->offset;
 }
 
+static bool encoded_valid(const Pelton__FormatChanged *m)
+{
+    return m->memfd_size > 0 && m->slot_size <= UINT32_MAX && m->encoded->nal_length <= 4 &&
+           m->encoded->parameter_sets.len <= MAX_SETS;
+}
+
 static bool format_valid(const Pelton__FormatChanged *m)
 {
-    if (m->n_planes > 4 || m->width > MAX_SIDE || m->height > MAX_SIDE)
+    if (m->n_planes > 4 || m->width > MAX_SIDE || m->height > MAX_SIDE ||
+        (m->encoded && !encoded_valid(m)))
         return false;
     if (m->memfd_size == 0)
         return true; /* no pool: nothing will be read */
-    if (m->n_planes == 0 || m->width == 0 || m->height == 0 || m->slots == 0 ||
-        m->slots > MAX_SLOTS || m->slot_size == 0 || m->slot_size > MAX_SLOT_SIZE ||
-        m->memfd_size / m->slots < m->slot_size || m->memfd_size > SIZE_MAX) {
+    if ((m->n_planes == 0) != (m->encoded != NULL) || m->width == 0 || m->height == 0 ||
+        m->slots == 0 || m->slots > MAX_SLOTS || m->slot_size == 0 ||
+        m->slot_size > MAX_SLOT_SIZE || m->memfd_size / m->slots < m->slot_size ||
+        m->memfd_size > SIZE_MAX) {
         return false;
     }
     for (size_t i = 0; i < m->n_planes; i++)
@@ -87,6 +95,20 @@ static int memory_keep(struct pelton_pool *pool, const Pelton__FormatChanged *m,
     return PELTON_OK;
 }
 
+static int sets_keep(struct pelton_pool *pool, const Pelton__Encoded *m)
+{
+    pool->encoded = true;
+    pool->nal_length = m->nal_length;
+    if (!m->parameter_sets.len)
+        return PELTON_OK;
+    pool->sets = malloc(m->parameter_sets.len);
+    if (!pool->sets)
+        return PELTON_ERR_NOMEM;
+    memcpy(pool->sets, m->parameter_sets.data, m->parameter_sets.len);
+    pool->sets_size = (uint32_t)m->parameter_sets.len;
+    return PELTON_OK;
+}
+
 static void pool_describe(struct pelton_pool *pool, const Pelton__FormatChanged *m)
 {
     pool->epoch = m->epoch;
@@ -111,19 +133,22 @@ static void pool_describe(struct pelton_pool *pool, const Pelton__FormatChanged 
     pool->orientation = m->orientation <= PELTON_TURNED_270 ? m->orientation : 0;
 }
 
-int pelton_pool_map(const Pelton__FormatChanged *m, int fd, bool device, struct pelton_pool **out)
+int pelton_pool_map(const Pelton__FormatChanged *m, int fd, enum pelton_pool_kind kind,
+                    struct pelton_pool **out)
 {
     if (!format_valid(m) || (m->memfd_size > 0) != (fd >= 0) ||
-        (m->device != NULL) != (device && fd >= 0))
+        (m->device != NULL) != (kind == POOL_DEVICE && fd >= 0) ||
+        (m->encoded != NULL) != (kind == POOL_UNITS))
         return PELTON_ERR_PROTOCOL;
     struct pelton_pool *pool = calloc(1, sizeof(*pool));
     if (!pool)
         return PELTON_ERR_NOMEM;
     pool_describe(pool, m);
-    int rc = PELTON_OK;
-    if (fd >= 0)
+    int rc = m->encoded ? sets_keep(pool, m->encoded) : PELTON_OK;
+    if (fd >= 0 && rc == PELTON_OK)
         rc = m->device ? memory_keep(pool, m, fd) : memory_map(pool, m, fd);
     if (rc < 0) {
+        free(pool->sets);
         free(pool);
         return rc;
     }
@@ -139,6 +164,7 @@ void pelton_pool_unmap(struct pelton_pool *pool)
         munmap((void *)pool->memory, pool->memory_size);
     if (pool->device.handle_type)
         close(pool->device.fd);
+    free(pool->sets);
     free(pool);
 }
 
@@ -153,10 +179,24 @@ bool pelton_pool_device(const struct pelton_pool *pool, uint32_t slot,
     return true;
 }
 
+/* The whole access unit is one row. */
+static void unit_give(const struct pelton_pool *pool, const Pelton__FrameReady *m,
+                      struct pelton_frame *out)
+{
+    out->planes = 1;
+    out->data[0] = pool->memory + (uint64_t)m->slot * pool->slot_size;
+    out->stride[0] = out->plane_width[0] = (uint32_t)m->bytes;
+    out->plane_height[0] = 1;
+    out->parameter_sets = pool->sets;
+    out->parameter_sets_size = pool->sets_size;
+    out->nal_length = pool->nal_length;
+}
+
 bool pelton_pool_frame(const struct pelton_pool *pool, const Pelton__FrameReady *m,
                        struct pelton_frame *out)
 {
-    if ((!pool->memory && !pool->device.handle_type) || m->slot >= pool->slots)
+    if ((!pool->memory && !pool->device.handle_type) || m->slot >= pool->slots ||
+        (pool->encoded && m->bytes > pool->slot_size))
         return false;
     *out = (struct pelton_frame){
         .sequence = m->sequence,
@@ -198,5 +238,7 @@ bool pelton_pool_frame(const struct pelton_pool *pool, const Pelton__FrameReady 
         out->plane_width[i] = pool->plane_width[i];
         out->plane_height[i] = pool->plane_height[i];
     }
+    if (pool->encoded)
+        unit_give(pool, m, out);
     return true;
 }

@@ -19,18 +19,25 @@ struct pelton_pool {
     uint32_t orientation;
     const uint8_t *memory; /* NULL without a pool, and in device memory */
     size_t memory_size;
+    bool encoded;  /* slots hold access units */
+    uint8_t *sets; /* parameter sets, NULL: none */
+    uint32_t sets_size, nal_length;
     struct pelton_device_memory device; /* its fd is the pool's; handle_type 0: host memory */
     uint32_t users;                     /* frames queued or held by the caller */
 };
 
-/* Checks every number and seal, then maps the memory. device: it is to be the GPU's, which is the
+/* The kind of memory and content that was asked for. */
+enum pelton_pool_kind { POOL_FRAMES, POOL_DEVICE, POOL_UNITS };
+
+/* Checks every number and seal, then maps the memory. POOL_DEVICE: it is the GPU's, which is the
  * caller's to import. fd is borrowed; -1: none. Returns PELTON_ERR_PROTOCOL or PELTON_ERR_NOMEM. */
-int pelton_pool_map(const Pelton__FormatChanged *m, int fd, bool device, struct pelton_pool **out);
+int pelton_pool_map(const Pelton__FormatChanged *m, int fd, enum pelton_pool_kind kind,
+                    struct pelton_pool **out);
 void pelton_pool_unmap(struct pelton_pool *pool); /* NULL allowed */
 /* The device memory of a frame. False: the pool is in host memory, or has no such slot. */
 bool pelton_pool_device(const struct pelton_pool *pool, uint32_t slot,
                         struct pelton_device_memory *out);
-/* False where the slot is not in the pool. */
+/* False where the slot is not in the pool, or an access unit is larger than it. */
 bool pelton_pool_frame(const struct pelton_pool *pool, const Pelton__FrameReady *m,
                        struct pelton_frame *out);
 

@@ -45,8 +45,7 @@ static int stream_on_format(struct pelton_stream *s, struct frame *f,
 {
     int fd = frame_take_fd(f, 0);
     struct pelton_pool *pool = NULL;
-    int rc =
-        pool_find(s, m->epoch) ? PELTON_ERR_PROTOCOL : pelton_pool_map(m, fd, s->device, &pool);
+    int rc = pool_find(s, m->epoch) ? PELTON_ERR_PROTOCOL : pelton_pool_map(m, fd, s->kind, &pool);
     if (fd >= 0)
         close(fd);
     if (rc == PELTON_ERR_PROTOCOL) {
@@ -176,7 +175,9 @@ struct pelton_stream *pelton_stream_create(struct pelton *conn,
     s->conn = conn;
     s->id = ++conn->last_object;
     s->policy = params->policy;
-    s->device = params->bench.transport == PELTON_DEVICE;
+    s->kind = params->encoded                            ? POOL_UNITS
+              : params->bench.transport == PELTON_DEVICE ? POOL_DEVICE
+                                                         : POOL_FRAMES;
     s->tail = &s->head;
     if (stream_table_add(&conn->by_id, s->id, s) < 0) {
         free(s);

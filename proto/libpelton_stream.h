@@ -25,7 +25,7 @@ struct pelton_stream {
     struct pelton_stream *next, **link; /* in the connection's list; link points to this stream */
     uint32_t id;                        /* object_id */
     enum pelton_policy policy;
-    bool device; /* PELTON_DEVICE is wanted */
+    enum pelton_pool_kind kind; /* that is wanted */
     uint32_t open_request;
     bool replied, refused, ended, credit_out;
     char waiting[256]; /* why its source is not there; empty: it is */

@@ -264,6 +264,14 @@ struct pelton_open_params {
      * together with wanted. */
     const int64_t *wanted_us;
     uint32_t n_wanted, n_wanted_us; /* at most PELTON_MAX_WANTED */
+    /* Access units of the H.264 stream as they came, and nothing is decoded. A frame's data[0] and
+     * plane_width[0] are then one access unit and its bytes, in decoding order; pix_fmt is "h264".
+     * The first one is a key picture. After a drop it goes on at a key picture, too. A source
+     * whose rectangles are blurred gives none (PELTON_ERR_PERMISSION). Only with PELTON_SHM and
+     * without what concerns pictures: pix_fmt, fields, max_fps, views, blur, skip, wanted, devices,
+     * side_data. start_us goes to the key picture before it. */
+    bool encoded;
+    uint8_t reserved_end[7];
 };
 /* Sets every field to its default and fd to -1, so that a missing source is an error. */
 static inline void pelton_open_params_init(struct pelton_open_params *out);
@@ -391,6 +399,11 @@ struct pelton_frame {
     uint32_t reserved_end;
     uint64_t number;                 /* of the frame in its file, from 0 */
     struct pelton_exposure exposure; /* where camera.present; else 0 */
+    /* With params.encoded: the parameter sets of the epoch, valid until pelton_release. nal_length
+     * is the number of bytes that tell a NAL unit's length; the sets are then the content of an
+     * avcC box. 0: both have start codes, and there may be no sets here. */
+    const uint8_t *parameter_sets;
+    uint32_t parameter_sets_size, nal_length;
 };
 
 /* Returns 1: *out is the next frame, which the caller gives back by pelton_release. 0: the stream

@@ -165,7 +165,8 @@ _Static_assert(sizeof(struct pelton_rect) == 16, "a rectangle is four numbers of
     X(blur_width)                                                                                  \
     X(blur_height)                                                                                 \
     X(video)                                                                                       \
-    X(skip)
+    X(skip)                                                                                        \
+    X(encoded)
 /* A range on the wire is the structure's values. */
 #define RANGE_VALUES 3
 _Static_assert(sizeof(struct pelton_frame_range) == RANGE_VALUES * sizeof(uint64_t), "no padding");
@@ -208,6 +209,14 @@ bool wire_wanted_valid(const struct pelton_open_params *p)
         frames += r->count;
     }
     return frames <= PELTON_MAX_WANTED_FRAMES;
+}
+
+bool wire_encoded_valid(const struct pelton_open_params *p)
+{
+    bool picture = p->pix_fmt || p->fields || p->max_fps > 0 || p->views != PELTON_VIEW_BASE ||
+                   p->n_blur || p->skip || p->n_wanted || p->n_wanted_us || p->devices > 1 ||
+                   p->side_data || p->bench.transport != PELTON_SHM;
+    return !p->encoded || !picture;
 }
 
 /* A stream is not shared where a picture gives more than one frame, or where frames come in real
@@ -267,7 +276,7 @@ int wire_open_to(const Pelton__Open *in, struct pelton_open_params *out,
     out->pix_fmt = in->pix_fmt[0] ? in->pix_fmt : NULL;
     OPEN_FIELDS(OPEN_COPY)
     out->bench.transport = in->transport;
-    if (wanted_to(in, out) < 0)
+    if (wanted_to(in, out) < 0 || !wire_encoded_valid(out) || (in->encoded && in->parts > 1))
         return PELTON_ERR_USAGE;
     *stretch = (struct wire_stretch){.index = in->part, .count = in->parts};
     return PELTON_OK;

@@ -136,6 +136,11 @@ static int admit_blur(struct broker_stream *s, const struct named_source *source
                       struct pelton_failure *failure)
 {
     size_t n = s->source.open->n_blur, more = 4 * (size_t)source->config.n_blur;
+    if (more && s->source.open->encoded && !s->probe)
+        return source_refuse(failure, PELTON_ERR_PERMISSION, stream_name(s),
+                             "rectangles of this source are blurred, and its encoded bytes would "
+                             "show them",
+                             "read its frames, in which they are blurred");
     if (!more)
         return PELTON_OK;
     if (n + more > 4 * PELTON_MAX_BLURS) {
@@ -185,18 +190,18 @@ static int admit_named(struct broker_stream *s, struct pelton_failure *failure)
     return rc;
 }
 
-int source_move(struct broker_stream *s, const struct named_source *n)
+int source_move(struct broker_stream *s, const struct named_source *n,
+                struct pelton_failure *failure)
 {
-    struct pelton_failure failure;
     char *uri = strdup(n->config.address);
     if (!uri)
-        return PELTON_ERR_NOMEM;
+        return source_refuse(failure, PELTON_ERR_NOMEM, n->config.name, "out of memory", "");
     free(s->source.open->uri);
     s->source.open->uri = uri;
     source_set_resumable(s);
     s->source.open->n_blur = s->source.own_blur;
     s->source.open->blur_width = s->source.open->blur_height = 0;
-    return admit_blur(s, n, &failure);
+    return admit_blur(s, n, failure);
 }
 
 /* The same file or device, whatever the settings behind it. */
@@ -217,6 +222,19 @@ static int admit_address(struct broker_stream *s, struct pelton_failure *failure
         if (same_address(n->config.address, s->source.open->uri))
             rc = client_may_read(s->client, n) ? admit_blur(s, n, failure)
                                                : client_refuse_read(n, failure);
+    return rc;
+}
+
+int source_still_gives_units(struct broker_stream *s, struct pelton_failure *failure)
+{
+    int rc = PELTON_OK;
+    if (!s->source.open->encoded || !s->source.open->uri[0])
+        return rc;
+    if (s->source.origin)
+        return admit_blur(s, s->source.origin, failure);
+    for (const struct named_source *n = s->broker->named; n && rc == PELTON_OK; n = n->next)
+        if (same_address(n->config.address, s->source.open->uri))
+            rc = admit_blur(s, n, failure);
     return rc;
 }
 

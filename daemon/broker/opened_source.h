@@ -16,7 +16,11 @@ int source_admit(struct broker_stream *s, struct frame *f, uint64_t now_ms,
 int source_descriptor(struct broker_stream *s, bool *owned);
 /* The descriptor has been sent. */
 void source_sent(struct broker_stream *s);
-/* The named source has another address now. Negative: the stream cannot follow. */
-int source_move(struct broker_stream *s, const struct named_source *n);
+/* The named source has another address now. Negative, with the failure: the stream cannot follow.
+ */
+int source_move(struct broker_stream *s, const struct named_source *n,
+                struct pelton_failure *failure);
+/* Whether the configuration as it is now lets it have access units, if it has them. */
+int source_still_gives_units(struct broker_stream *s, struct pelton_failure *failure);
 
 #endif

@@ -91,10 +91,12 @@ static void refuse_readers(struct broker *b, struct named_source *n)
 static void move_reader(struct broker_stream *s, const struct named_source *n)
 {
     static const char cause[] = "the configuration has changed";
+    struct pelton_failure failure = {0};
     stream_withdraw(s);
-    int rc = source_move(s, n);
+    int rc = source_move(s, n, &failure);
     if (rc < 0) {
-        stream_fail(s, rc, "", "%s: the source cannot be opened as it is now", n->config.name);
+        delivery_forget(s);
+        stream_fail(s, rc, failure.hint, "%s", failure.cause);
         return;
     }
     stream_enter(s, STREAM_QUEUED);
@@ -136,6 +138,20 @@ static void source_update(struct broker *b, struct named_source *n, struct named
     named_tell(n, false);
 }
 
+/* Readers of bytes that the new rectangles would show. */
+static void refuse_units(struct broker *b)
+{
+    struct pelton_failure failure;
+    for (struct broker_stream *s = b->streams; s; s = s->next) {
+        if (s->state == STREAM_ENDED || s->state == STREAM_CLOSED ||
+            source_still_gives_units(s, &failure) == PELTON_OK)
+            continue;
+        stream_withdraw(s);
+        delivery_forget(s);
+        stream_fail(s, failure.code, failure.hint, "%s", failure.cause);
+    }
+}
+
 static void sources_replace(struct broker *b, struct named_source *made,
                             struct pelton_reloaded *out)
 {
@@ -167,6 +183,7 @@ static void sources_replace(struct broker *b, struct named_source *made,
         old = next;
         out->removed++;
     }
+    refuse_units(b);
 }
 
 int reload(struct broker *b, struct pelton_reloaded *out, char why[256])

@@ -68,7 +68,8 @@ static void status_describe(const struct broker_stream *s, struct status_entry *
     m->slots = s->delivery.pools ? s->delivery.pools->n_slots : 0;
     m->dropped_source = s->delivery.dropped_base[0] + s->delivery.dropped_last[0];
     m->dropped_decoder = s->delivery.dropped_base[1] + s->delivery.dropped_last[1];
-    m->dropped_client = s->delivery.dropped_client;
+    m->dropped_client =
+        s->delivery.dropped_client + s->delivery.dropped_base[2] + s->delivery.dropped_last[2];
     m->restarts = s->deaths.restarts;
     m->age_ns = s->delivery.age_ns;
     m->gpu_entropy_pictures = s->totals.gpu_entropy_pictures;

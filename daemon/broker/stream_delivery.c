@@ -25,6 +25,7 @@ enum {
     FIFO_DEFAULT = 4,
     /* slots besides those that wait: on their way here, and in the subscriber's hands */
     FIFO_SPARE = 6,
+    UNITS_SPARE = 2, /* the same of access units, which the worker drops */
     /* slots that stay free for frames on their way, so that new frames displace old ones */
     RESERVE = 4
 };
@@ -62,7 +63,7 @@ void delivery_free(struct stream_delivery *d)
 
 void delivery_keep_drops(struct stream_delivery *d)
 {
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         d->dropped_base[i] += d->dropped_last[i];
         d->dropped_last[i] = 0;
     }
@@ -133,17 +134,21 @@ static uint32_t most_waiting(const Pelton__Open *o)
 uint32_t delivery_pool_depth(const struct broker_stream *s)
 {
     const Pelton__Open *o = s->source.open;
-    return o->policy == PELTON_FIFO ? most_waiting(o) + FIFO_SPARE : o->depth;
+    uint32_t spare = o->encoded ? UNITS_SPARE : FIFO_SPARE;
+    return o->policy == PELTON_FIFO ? most_waiting(o) + spare : o->depth;
 }
 
 /* Whether the oldest waiting frame has to go: there are more than wanted, or the worker would have
- * to drop a newer one. */
+ * to drop a newer one. Access units before the last one can be left out where that is a key picture
+ * alone, and the worker drops them where the pool is full. */
 static bool must_drop(const struct broker_stream *s, const struct reader_pool *p)
 {
     const struct stream_delivery *d = &s->delivery;
     uint32_t room = p->n_slots - p->held;
     if (d->credit > 0 || d->n_pending == 0)
         return false;
+    if (s->source.open->encoded)
+        return s->source.open->policy == PELTON_LATEST && d->last_key && d->n_pending > 1;
     return d->n_pending > most_waiting(s->source.open) || room == 0 ||
            (room < RESERVE && d->n_pending > 1);
 }
@@ -156,13 +161,19 @@ static void drop_oldest(struct broker_stream *s)
     free(f);
 }
 
+void delivery_forget(struct broker_stream *s)
+{
+    while (s->delivery.head)
+        drop_oldest(s);
+}
+
 /* ---- to the client ---- */
 
 static void pending_send(struct broker_stream *s, struct pending_frame *f)
 {
     struct stream_delivery *d = &s->delivery;
     reader_pool_send(f->pool, f->msg.slot);
-    f->msg.dropped_client = d->dropped_client;
+    f->msg.dropped_client += d->dropped_client;
     d->sent++;
     d->age_ns = monotonic_ns() - f->msg.received_ns;
     client_send(s->client, WIRE_FRAME_READY, 0, s->object_id, &f->msg.base);
@@ -197,7 +208,8 @@ void delivery_credit(struct broker_stream *s, uint32_t count)
 bool delivery_format(struct broker_stream *s, Pelton__FormatChanged *m, int memfd)
 {
     struct stream_delivery *d = &s->delivery;
-    if (m->device && s->source.open->transport != PELTON_DEVICE) {
+    if ((m->device && s->source.open->transport != PELTON_DEVICE) ||
+        (m->encoded != NULL) != (s->source.open->encoded != 0)) {
         if (memfd >= 0)
             close(memfd);
         return false;
@@ -274,9 +286,12 @@ static bool pending_push(struct stream_delivery *d, struct reader_pool *p,
     f->msg.flags |= d->discont ? PELTON_FRAME_DISCONT : 0;
     f->msg.dropped_source += d->dropped_base[0];
     f->msg.dropped_decoder += d->dropped_base[1];
+    f->msg.dropped_client += d->dropped_base[2];
+    d->last_key = m->flags & PELTON_FRAME_KEY;
     d->discont = false;
     d->dropped_last[0] = m->dropped_source;
     d->dropped_last[1] = m->dropped_decoder;
+    d->dropped_last[2] = m->dropped_client;
     *d->tail = f;
     d->tail = &f->next;
     d->n_pending++;

@@ -20,6 +20,8 @@ void delivery_credit(struct broker_stream *s, uint32_t count);
 uint32_t delivery_pool_depth(const struct broker_stream *s);
 /* The session's drops count from now on; the next session counts from 0. */
 void delivery_keep_drops(struct stream_delivery *d);
+/* Frames that wait do not leave any more. */
+void delivery_forget(struct broker_stream *s);
 /* The subscriber holds every slot of the newest pool. */
 bool delivery_stands_still(const struct stream_delivery *d);
 

@@ -62,10 +62,11 @@ struct stream_delivery {
     struct frame_spacing spacing; /* by max_fps */
     bool left_out;                /* the base view was */
     bool discont;                 /* the next frame carries DISCONT */
+    bool last_key;                /* the last frame that came was a key picture */
     char pix_fmt[16];
     uint32_t width, height;
-    /* source, decoder: of sessions that are over, of the present one */
-    uint64_t dropped_base[2], dropped_last[2];
+    /* by the worker: source, decoder, late; of sessions that are over, of the present one */
+    uint64_t dropped_base[3], dropped_last[3];
 };
 
 /* Workers that died at it (worker_recovery.c). */

@@ -102,9 +102,9 @@ int session_open(struct engine *e, const struct pelton_open_params *params,
     s->stretch = stretch;
     s->resume_sequence = resume_sequence;
     s->probe_only = probe_only;
-    s->lavc = e->lavc;
+    s->lavc = e->lavc || (params->encoded && !probe_only);
     subscription_init(
-        &s->sub, &(struct subscription_owner){&e->lock, e->lavc ? NULL : e->gpu, session_wake, s},
+        &s->sub, &(struct subscription_owner){&e->lock, s->lavc ? NULL : e->gpu, session_wake, s},
         callbacks, ctx);
     s->sub.probe_sei = probe_only && params->side_data ? &s->probe_sei : NULL;
     s->window.realtime = params->realtime;
@@ -208,7 +208,7 @@ static void fill_stats(struct session *s, struct pelton_stats *out)
     session_account_gpu(s, &gpu);
     *out = s->stats;
     out->dropped = s->dropped_decoder;
-    out->libavcodec = s->lavc && !s->probe_only;
+    out->libavcodec = s->lavc && !s->probe_only && !s->params.encoded;
     out->wall = 1e-9 * (double)((s->ended_ns ? s->ended_ns : now_ns()) - s->opened_ns);
     out->memory_host = s->ended_ns ? s->peak_host : host_bytes(s);
     out->memory_gpu = s->ended_ns ? s->peak_gpu : gpu_bytes(s);

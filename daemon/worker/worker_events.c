@@ -79,6 +79,12 @@ static void on_format(void *ctx, const struct feed_format *f)
         wire_device_memory_from(&f->device, &device);
         m.device = &device;
     }
+    Pelton__Encoded encoded = PELTON__ENCODED__INIT;
+    if (f->encoded) {
+        encoded.nal_length = f->nal_length;
+        encoded.parameter_sets = (ProtobufCBinaryData){f->sets_size, (uint8_t *)f->sets};
+        m.encoded = &encoded;
+    }
     m.planes = list;
     m.time_base = &time_base;
     m.sar = &sar;
@@ -123,6 +129,8 @@ static void on_frame_ready(void *ctx, const struct feed_frame *f)
     }
     m.dropped_source = f->dropped_source;
     m.dropped_decoder = f->dropped_decoder;
+    m.dropped_client = f->dropped_client;
+    m.bytes = f->bytes;
     uint8_t *side = f->side ? wire_side_pack(f->side, &m.side_data.len) : NULL;
     m.side_data.data = side;
     m.side_data.len = side ? m.side_data.len : 0;

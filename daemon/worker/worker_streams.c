@@ -100,6 +100,14 @@ static int camera_start_reader(struct worker_stream *ws, const Pelton__Open *m,
                  "%.120s: a raw camera gives no frames in device memory", m->name);
         return failure->code;
     }
+    if (rc == 0 && p->encoded && !ws->probe) {
+        *failure = (struct pelton_failure){
+            PELTON_ERR_UNSUPPORTED, "",
+            "read its frames; a V4L2 camera that encodes has format=H264 in its address"};
+        snprintf(failure->cause, sizeof(failure->cause),
+                 "%.120s: the camera's frames are no H.264, so it has no access units", m->name);
+        return failure->code;
+    }
     rc = rc ? rc : worker_need_cameras(ws->worker, failure);
     return rc ? rc
               : camera_open(ws->worker->cameras, p, &kept, m->resume_sequence, ws->probe,

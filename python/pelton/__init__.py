@@ -15,6 +15,7 @@ from ._daemon import close
 from ._frame import Colour, Exposure, Frame
 from ._show import Picture, contact_sheet, show
 from ._stream import Event, Stream, open
+from ._units import AccessUnit
 from .errors import (DecodeError, Error, Forbidden, Gone, InputError, NoDaemon, NoDevice,
                      ProtocolError, SlotsExhausted, SourceError, Timeout, Unsupported, UsageError,
                      WorkerLost)

@@ -122,10 +122,10 @@ class Pool:
         good = len(m.planes) <= 4 and m.width <= MAX_SIDE and m.height <= MAX_SIDE
         good = good and len(fds) == (1 if m.memfd_size else 0)
         if good and m.memfd_size:
-            good = (0 < len(m.planes) and 0 < m.width and 0 < m.height
+            good = (0 < m.width and 0 < m.height
                     and 0 < m.slots <= MAX_SLOTS and 0 < m.slot_size <= MAX_SLOT_SIZE
                     and m.slots * m.slot_size <= m.memfd_size
-                    and all(Pool.plane_fits(p, m.slot_size) for p in m.planes))
+                    and cls.planes_fit(m))
             good = good and cls.check_memory(m, fds)
         if not good:
             raise errors.ProtocolError(
@@ -134,6 +134,12 @@ class Pool:
     def frame(self, stream: "Stream", m: Any) -> "Frame":
         """Of a FrameReady."""
         return Frame(Lease(stream, self, m), m)
+
+    @staticmethod
+    def planes_fit(m: Any) -> bool:
+        """There are some, inside of the slot."""
+        return (len(m.planes) > 0 and not m.HasField("encoded")
+                and all(Pool.plane_fits(p, m.slot_size) for p in m.planes))
 
     @staticmethod
     def plane_fits(p: Any, slot_size: int) -> bool:
@@ -184,6 +190,7 @@ class Frame:
     garbage collector give the slot back.
     """
     __slots__ = ("_lease", "_m", "pool", "_planes")
+    view_of = _Plane
 
     def __init__(self, lease: Lease, m: Any) -> None:
         self._lease: Optional[Lease] = lease

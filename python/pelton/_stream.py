@@ -13,6 +13,7 @@ from typing import (Any, Callable, Deque, Dict, Iterable, Iterator, List, NamedT
 from . import _daemon, _proto, errors
 from ._connection import Connection, deadline_of
 from ._frame import Frame, Pool, release_of
+from ._units import UnitPool
 
 POLICIES = {"lossless": 0, "latest": 1, "fifo": 2}
 ON_ERROR = {"show": 0, "drop": 1, "fail": 2, "show_all": 3}
@@ -141,7 +142,7 @@ class Stream:
         self._next_sequence = self._opened = self._epoch_base = self._epoch = 0
         self._closed = False
         self._pid = os.getpid()
-        self._pool_kind, self._slots = Pool, None
+        self._pool_kind, self._slots = UnitPool if options.encoded else Pool, None
         if options.transport == DEVICE:
             from . import _cuda # at first use: most programs have no CUDA
             self._pool_kind, self._slots = _cuda.DevicePool, _cuda.Slots()
@@ -428,7 +429,7 @@ class Stream:
 def open(source: Source, device: Optional[str] = None, *, policy: Optional[str] = None,
          pix_fmt: str = "", start: float = 0.0, duration: Optional[float] = None, frames: int = 0,
          loop: bool = False, realtime: bool = False, fps: float = 0.0, skip: Optional[str] = None,
-         at: Iterable[int] = (),
+         at: Iterable[int] = (), encoded: bool = False,
          on_error: str = "show", side_data: int = 0, slots: int = 0,
          socket: Optional[str] = None, timeout: float = OPEN_S, reconnect: bool = False,
          on_event: Optional[Callable[[Event], None]] = None) -> Stream:
@@ -449,6 +450,8 @@ def open(source: Source, device: Optional[str] = None, *, policy: Optional[str] 
                 pictures. The other frames keep their numbers and times
     at          numbers of frames of a file, in the order that they are wanted in; empty: all. See
                 Stream.frames_at
+    encoded     access units of H.264 as they came (AccessUnit), in decoding order, from a key one
+                on; nothing is decoded
     on_error    damaged frames: "show" (concealed, frame.damaged), "drop", "fail", "show_all"
     side_data   1: SEI messages with members of their own and user data; 2: every message
     slots       frames of the shared memory; 0: the daemon's choice
@@ -477,6 +480,6 @@ def open(source: Source, device: Optional[str] = None, *, policy: Optional[str] 
                           depth=depth or slots, loop=loop, realtime=realtime,
                           start_us=microseconds(start), duration_us=microseconds(duration),
                           max_frames=frames, on_error=ON_ERROR[on_error], max_fps=fps,
-                           side_data=side_data, skip=SKIP[skip], wanted=ranges_of(at),
-                           transport=DEVICE if cuda else 0)
+                          side_data=side_data, skip=SKIP[skip], wanted=ranges_of(at),
+                          transport=DEVICE if cuda else 0, encoded=encoded)
     return Stream(place, options, socket, timeout, reconnect, on_event)

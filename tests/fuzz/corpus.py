@@ -130,6 +130,15 @@ def conversations():
     for asks in range(64):
         replies = b"".join(said(kind) for kind in (19, 26, 30, 13, 9)[:asks % 6])
         yield bytes([asks]) + welcome + replies + opened + said(35, b"", 2) + said(24) + said(28)
+    # access units of 200 bytes in slots of 4096, and parameter sets
+    sets = b"\x08\x04\x12\x05" + b"\x01\x64\0\x0b\xff"
+    pool = (b"\x08\x01\x10\x02\x1a\x04h264\x20\x40\x28\x10\x38\x80\x20\x40\x80\x40" +
+            b"\xc2\x02" + bytes([len(sets)]) + sets)
+    frames = b"".join(said(33, bytes([8, i, 16, 1, 24, i % 2, 32, i, 0xc0, 2, 0xc8, 1]), 2 | 128)
+                      for i in range(6))
+    opened = said(17, b"\x0a\x03\x90\x01\x01") + said(32, pool, 2 | 4 | 128) + frames
+    for asks in range(64, 128, 2):
+        yield bytes([asks]) + welcome + opened + said(35, b"", 2)
     for kind in range(1, 38): # each message alone, as an event and as an answer
         yield bytes([63]) + welcome + said(kind, b"", 128) + said(kind, b"", 3)
 

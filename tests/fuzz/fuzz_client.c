@@ -18,7 +18,15 @@
 #include <unistd.h>
 
 enum { SLOT = 4096, FRAMES = 24, HELD = 4, WAIT_MS = 20000, MOST_WAITS = 4096 };
-enum { ASK_FIELDS = 1, ASK_FD = 2, ASK_SHARE = 4, ASK_PROBE = 8, ASK_TOTALS = 16, ASK_LISTS = 32 };
+enum {
+    ASK_FIELDS = 1,
+    ASK_FD = 2,
+    ASK_SHARE = 4,
+    ASK_PROBE = 8,
+    ASK_TOTALS = 16,
+    ASK_LISTS = 32,
+    ASK_UNITS = 64 /* in place of fields and shares */
+};
 /* flags of a message: whom it answers, which descriptor comes with it, whether more follows */
 enum { TO_REQUEST = 1, TO_OBJECT = 2, WITH_FD = 4, FD_SHIFT = 3, FD_MASK = 7, MORE = 128 };
 
@@ -166,6 +174,8 @@ static void frame_read(const struct pelton_frame *f)
         for (uint32_t y = 0; y < f->plane_height[i]; y++)
             for (uint32_t x = 0; x < f->plane_width[i]; x++)
                 seen ^= f->data[i][(size_t)y * f->stride[i] + x];
+    for (uint32_t i = 0; i < f->parameter_sets_size; i++)
+        seen ^= f->parameter_sets[i];
     if (f->side)
         for (size_t i = 0; i < f->side->size; i++)
             seen ^= ((const unsigned char *)f->side)[i];
@@ -237,11 +247,12 @@ static void client_run(struct pelton *conn, unsigned asks)
     struct pelton_info info;
     struct pelton_probe_sei sei;
     pelton_open_params_init(&p);
-    p.fields = asks & ASK_FIELDS;
-    p.side_data = asks & ASK_FIELDS ? PELTON_SIDE_ALL : 0;
+    p.encoded = asks & ASK_UNITS;
+    p.fields = !p.encoded && asks & ASK_FIELDS;
+    p.side_data = p.fields ? PELTON_SIDE_ALL : 0;
     p.uri = asks & ASK_FD ? NULL : "source";
     p.fd = asks & ASK_FD ? script.pools[0] : -1;
-    p.devices = asks & ASK_SHARE ? 2 : 0;
+    p.devices = !p.encoded && asks & ASK_SHARE ? 2 : 0;
     if (asks & ASK_PROBE)
         check(conn, pelton_probe_sei(conn, &p, WAIT_MS, &info, &sei));
     if (asks & ASK_LISTS)

@@ -175,10 +175,12 @@ static const struct conversion {
     /* pelton_status converts the list; of the device it shows the name and the kind */
     {&pelton__status_reply__descriptor, status_to, NULL,
      " streams uuid driver usable missing entropy_pictures "},
-    {&pelton__frame_ready__descriptor, frame_to, NULL, " side_data "}, /* a message of its own */
-    /* memory: test_client, daemon.device; the rectangles' size goes from worker to broker */
+    {&pelton__frame_ready__descriptor, frame_to, NULL,
+     " side_data bytes "}, /* a message of its own */
+    /* memory: test_client, daemon.device; the rectangles' size goes from worker to broker; access
+     * units: daemon.encoded */
     {&pelton__format_changed__descriptor, format_to, NULL,
-     " memfd_size blur_width blur_height device "},
+     " memfd_size blur_width blur_height device encoded "},
     {&pelton__side_data__descriptor, side_to, NULL, ""},
 };
 enum { CONVERSIONS = sizeof(conversions) / sizeof(conversions[0]) };
@@ -192,7 +194,7 @@ static const char *const carriers[] = {
     /* parts of the messages above */
     "Rational", "Plane", "SeiCount", "RecoveryPoint", "Delays", "PicStruct", "ClockTimestamp",
     "FramePacking", "DisplayOrientation", "MasteringDisplay", "ContentLight", "SeiMessage", "Quota",
-    "Process", "DeviceMemory"};
+    "Process", "DeviceMemory", "Encoded"};
 
 /* ---- messages ---- */
 

@@ -17,7 +17,9 @@ struct session {
     struct engine *engine;
     struct session *next;
     struct subscription sub;
-    bool lavc; /* its stream thread makes its frames, from libavcodec's; else the device's thread */
+    /* its stream thread makes its frames, from libavcodec's or as access units; else the device's
+     * thread */
+    bool lavc;
 
     /* Parameters, copied. Constant after session_open, but params.blur_width and blur_height (the
      * device's thread). */
@@ -47,6 +49,7 @@ struct session {
     struct account *account;
     struct pelton_stats stats; /* without the fields that session_stats computes */
     uint64_t dropped_decoder;
+    uint64_t dropped_late;        /* access units, for want of a faster reader */
     uint64_t peak_host, peak_gpu; /* most bytes held */
     int64_t opened_ns, ended_ns;
     struct recon_times gpu_base; /* the store's times when this session attached to it */

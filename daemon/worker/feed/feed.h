@@ -31,6 +31,10 @@ struct feed_format {
     /* PELTON_DEVICE: how `memfd` is imported. Its fd, layout and offsets are not used here. Else
      * handle_type is PELTON_HANDLE_NONE. */
     struct pelton_device_memory device;
+    /* Slots hold access units: the parameter sets, borrowed, which a pool copies. */
+    bool encoded;
+    uint32_t nal_length, sets_size;
+    const uint8_t *sets;
 };
 
 /* Adds a plane of `rows` rows of `width` bytes. Strides and offsets are multiples of `align`. A
@@ -55,7 +59,8 @@ struct feed_frame {
     enum pelton_field_order field_order;
     int64_t received_ns, decoded_ns;
     int64_t trace[PELTON_TRACE_POINTS]; /* without PELTON_TRACE_SENT */
-    uint64_t dropped_source, dropped_decoder;
+    uint64_t dropped_source, dropped_decoder, dropped_client;
+    uint64_t bytes;                   /* of an access unit */
     const struct feed_camera *camera; /* of cameras, borrowed; else NULL */
     /* One malloc'd block that belongs to the feed. It is borrowed for the callback; may be NULL. */
     struct pelton_side_data *side;

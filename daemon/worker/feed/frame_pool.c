@@ -195,6 +195,17 @@ static int pool_fill(struct gpu *gpu, struct pool *pool)
     return err;
 }
 
+static int pool_keep_sets(struct pool *pool, const struct feed_format *from)
+{
+    uint8_t *sets = from->sets_size ? malloc(from->sets_size) : NULL;
+    if (from->sets_size && !sets)
+        return PELTON_ERR_NOMEM;
+    if (sets)
+        memcpy(sets, from->sets, from->sets_size);
+    pool->format.sets = sets;
+    return 0;
+}
+
 int pool_create(struct gpu *gpu, const struct pool_params *params, struct pool **out)
 {
     struct pool *pool = calloc(1, sizeof(*pool));
@@ -202,13 +213,14 @@ int pool_create(struct gpu *gpu, const struct pool_params *params, struct pool *
         return PELTON_ERR_NOMEM;
     pool->format = params->format;
     pool->format.memfd = -1;
+    pool->format.sets = NULL;
     pool->delivered = params->delivered;
     pool->grey_depth = params->grey_depth;
     pool->device = params->device;
-    int err = 0;
-    if (params->memory)
+    int err = pool_keep_sets(pool, &params->format);
+    if (!err && params->memory)
         err = pool_fill(gpu, pool);
-    else
+    else if (!err)
         pool->format.slots = 0;
     if (err) {
         pool_free(pool);
@@ -228,6 +240,7 @@ void pool_free(struct pool *pool)
         munmap(pool->memory, pool->format.memfd_size);
     if (pool->format.memfd >= 0)
         close(pool->format.memfd);
+    free((void *)pool->format.sets);
     free(pool->slots);
     free(pool);
 }

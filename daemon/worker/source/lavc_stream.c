@@ -12,7 +12,7 @@
 #include "codec/damage.h"
 #include "daemon/worker/source/lavc_copy.h"
 #include "daemon/worker/source/lavc_decoder.h"
-#include "daemon/worker/steps/announce.h"
+#include "daemon/worker/source/thread_frames.h"
 #include "daemon/worker/steps/format.h"
 
 #include <stdio.h>
@@ -241,30 +241,6 @@ void lavc_flush(struct lavc_stream *l)
 
 /* ---- pools ---- */
 
-static void stream_fail(struct session *s, int code, const char *what)
-{
-    char cause[256];
-    snprintf(cause, sizeof(cause), "%.120s: %.120s", s->name, what);
-    session_abort(s, code, cause, code == PELTON_ERR_NOMEM ? "decode fewer streams at once" : "");
-}
-
-/* The pool of the next epoch, now. With the lock, dropped meanwhile. */
-static void pool_replace(struct session *s, const struct feed_format *format,
-                         enum recon_format delivered)
-{
-    while (!subscription_maker_free(&s->sub, true))
-        engine_wait(s->engine, &s->room, 0);
-    if (!session_start_pool(s, format, delivered)) {
-        stream_fail(s, PELTON_ERR_NOMEM, "no thread for its frames");
-        return;
-    }
-    while (!subscription_pool_made(&s->sub))
-        engine_wait(s->engine, &s->room, 0);
-    int err = subscription_pool_adopt(&s->sub);
-    if (err)
-        stream_fail(s, err, "no memory for its frames");
-}
-
 /* The pool that the frame fits into; NULL: the session has failed. With the lock, dropped
  * meanwhile. */
 static struct pool *pool_for(struct session *s, const struct h264_picture *pic)
@@ -275,11 +251,12 @@ static struct pool *pool_for(struct session *s, const struct h264_picture *pic)
     if (s->sub.pools && s->sub.pools->fits[0] == sps->serial)
         return s->sub.pools;
     if (!format_of(s, sps, false, &format, &delivered)) {
-        stream_fail(s, PELTON_ERR_USAGE, "the stream cannot be given out in this pixel format");
+        thread_frames_fail(s, PELTON_ERR_USAGE,
+                           "the stream cannot be given out in this pixel format");
         return NULL;
     }
     if (!s->sub.pools || !format_equal(&format, &s->sub.pools->format))
-        pool_replace(s, &format, delivered);
+        thread_frames_replace(s, &format, delivered);
     if (s->window.abort)
         return NULL;
     s->sub.pools->fits[0] = sps->serial;
@@ -426,13 +403,6 @@ void lavc_finish(struct lavc_stream *l, bool last)
         delivery_of(out)->frame.flags |= PELTON_FRAME_LAST;
     l->all_came = true;
     lavc_deliver(l);
-}
-
-void lavc_end(struct session *s)
-{
-    while (!subscription_quiet(&s->sub))
-        engine_wait(s->engine, &s->room, 0);
-    session_end_subscription(s);
 }
 
 /* ---- life ---- */

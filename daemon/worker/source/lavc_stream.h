@@ -41,8 +41,4 @@ void lavc_deliver(struct lavc_stream *l);
 void lavc_flush(struct lavc_stream *l);
 /* After the source's last frame. last: it gets PELTON_FRAME_LAST. */
 void lavc_finish(struct lavc_stream *l, bool last);
-/* Once the reader has been told everything, the pools are given up. With the lock, dropped
- * meanwhile. */
-void lavc_end(struct session *s);
-
 #endif

@@ -22,6 +22,7 @@ struct side_probe {
     struct pelton_probe_sei out;                        /* first is NULL until side_probe_end */
     struct h264_picture *holders[PELTON_MAX_SEI_TYPES]; /* references */
     const struct h264_sei_message *messages[PELTON_MAX_SEI_TYPES];
+    int64_t start_ns; /* the source was begun */
 };
 void side_probe_add(struct side_probe *p, struct h264_picture *pic);
 /* Fills out.first, which is the caller's, and drops the references. */

@@ -15,6 +15,7 @@
 #include "daemon/worker/source/byte_stream.h"
 #include "daemon/worker/source/camera_units.h"
 #include "daemon/worker/source/stream_internal.h"
+#include "daemon/worker/source/thread_frames.h"
 #include "proto/start_trace.h"
 
 #include <pthread.h>
@@ -89,10 +90,12 @@ static void feed(struct stream *st)
 {
     struct session *s = st->session;
     int err = stream_parse(st);
-    if (err < 0)
+    if (err == H264_ERR_NOMEM || (err < 0 && !stream_gives_units(st)))
         feed_failed(st, err);
     bool too_large = stream_count_refused(st);
-    if (st->selection.active)
+    if (stream_gives_units(st))
+        units_feed(st, too_large);
+    else if (st->selection.active)
         selection_packet(st);
     else if (!too_large)
         stream_lavc_feed(st, st->packet, st->tag);
@@ -282,6 +285,8 @@ static int stream_open(struct stream *st)
         st->selection.chosen.next = s->resume_sequence;
     selection_open(st);
     stream_lavc_open(st);
+    if (stream_gives_units(st) && !st->failed)
+        units_open(st);
     return st->failed ? -1 : stream_open_codec(st);
 }
 
@@ -321,6 +326,7 @@ static void stream_close(struct stream *st)
     chosen_close(&st->selection.chosen);
     selection_close(st);
     stream_lavc_close(st);
+    units_close(&st->units);
     av_packet_free(&st->packet);
     if (st->source_opened)
         source_close(&st->source);
@@ -331,7 +337,7 @@ static void stream_close(struct stream *st)
     stream_set_last(s);
     s->window.source_ended = true;
     if (s->lavc)
-        lavc_end(s);
+        thread_frames_end(s);
     wake_coders(&st->engine->schedule, UINT32_MAX);
     wake_device(&st->engine->schedule);
     engine_unlock(st->engine);
@@ -349,7 +355,7 @@ void stream_thread_main(void *session)
         s->window.source_ended = true;
         wake_device(&s->engine->schedule);
         if (s->lavc)
-            lavc_end(s);
+            thread_frames_end(s);
         engine_unlock(s->engine);
         engine_notify(s->engine);
         return;
@@ -357,7 +363,7 @@ void stream_thread_main(void *session)
     st->session = s;
     st->engine = s->engine;
     st->stretch = (struct stretch){.index = s->stretch.index, .count = s->stretch.count};
-    st->probe_start_ns = now_ns();
+    st->probe.start_ns = now_ns();
     st->loop_begin = TIMESTAMPS_NONE;
     st->info.start_pts = INT64_MIN;
     st->info.duration_us = st->info.frames = -1;
@@ -370,7 +376,9 @@ void stream_thread_main(void *session)
             if (st->pictures == 0 && !s->probe_only) {
                 char cause[256];
                 snprintf(cause, sizeof(cause), "%.120s: %s", s->name,
-                         st->tag ? "no picture in it could be decoded" : "there is no frame in it");
+                         !st->tag                 ? "there is no frame in it"
+                         : stream_gives_units(st) ? "there is no key picture in it"
+                                                  : "no picture in it could be decoded");
                 stream_report_failure(
                     st, PELTON_ERR_INPUT, cause,
                     st->tag ? "the stream may lack parameter sets or an IDR picture"

@@ -65,7 +65,7 @@ void stream_drain_probe(struct stream *st)
 bool stream_probed(const struct stream *st)
 {
     return !st->session->params.side_data || st->tag >= PROBE_UNITS ||
-           now_ns() - st->probe_start_ns > PROBE_NS;
+           now_ns() - st->probe.start_ns > PROBE_NS;
 }
 
 void stream_give_info(struct stream *st, bool supported, const char *element, const char *what)

@@ -15,6 +15,7 @@
 #include "daemon/worker/source/side_data.h"
 #include "daemon/worker/source/file_source.h"
 #include "daemon/worker/source/lavc_stream.h"
+#include "daemon/worker/source/stream_units.h"
 #include "daemon/worker/source/timestamps.h"
 
 #include <libavcodec/avcodec.h>
@@ -38,6 +39,7 @@ struct stream {
     struct second_view second;
     struct stretch stretch;
     struct selection selection;
+    struct units units;           /* with params.encoded */
     uint64_t sequence;            /* of the next frame */
     uint64_t frames;              /* of the base view, given out or given before */
     int64_t loop_offset;          /* added to time stamps */
@@ -58,10 +60,15 @@ struct stream {
     uint64_t pictures;
     struct pelton_info info;
     struct side_probe probe;
-    int64_t probe_start_ns;
     struct h264_diag diag;
     double cpu;
 };
+
+/* Access units leave as they came. */
+static inline bool stream_gives_units(const struct stream *st)
+{
+    return st->session->params.encoded && !st->session->probe_only;
+}
 
 static inline bool stream_stopped(struct stream *st)
 {

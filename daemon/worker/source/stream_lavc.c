@@ -60,7 +60,7 @@ static bool device_takes_over(struct stream *st, const char *why)
 void stream_lavc_open(struct stream *st)
 {
     struct session *s = st->session;
-    if (!s->lavc || s->probe_only)
+    if (!s->lavc || s->probe_only || s->params.encoded)
         return;
     char line[256];
     const char *why = wish_refused(s);

@@ -318,6 +318,10 @@ void stream_drain(struct stream *st)
         stream_drain_probe(st);
         return;
     }
+    if (stream_gives_units(st)) {
+        units_drain(st);
+        return;
+    }
     while ((pic = h264_stream_next_decode(st->codec))) {
         if (!pic->non_existing && !pic->view && !pic->plane0)
             count_picture(st, pic);

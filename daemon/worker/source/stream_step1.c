@@ -63,7 +63,7 @@ int stream_open_codec(struct stream *st)
         h264_stream_extradata(st->codec, par->extradata, (size_t)par->extradata_size, &st->diag);
     stream_count_refused(st);
     /* Annex B parameter sets come again in the stream, where they are judged. */
-    if (err == H264_ERR_UNSUPPORTED && par->extradata[0] == 1) {
+    if (err == H264_ERR_UNSUPPORTED && par->extradata[0] == 1 && !stream_gives_units(st)) {
         stream_stop_unsupported(st);
         return -1;
     }

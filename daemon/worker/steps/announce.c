@@ -197,6 +197,10 @@ static uint32_t pool_depth(const struct engine *e, const struct session *s, uint
                                           : POOLS_SLOTS / e->session_count;
     if (s->params.depth)
         return s->params.depth > 1024 ? 1024 : s->params.depth;
+    if (s->params.encoded) /* as many pictures take less memory */
+        return fit > POOL_DEPTH_MOST    ? POOL_DEPTH_MOST
+               : fit > POOL_DEPTH_LEAST ? fit
+                                        : POOL_DEPTH_LEAST;
     if (s->stretch.count > 1 && !e->software && POOL_STRETCH_BYTES / slot_size > depth) {
         most = POOL_DEPTH_STRETCH;
         depth = POOL_STRETCH_BYTES / slot_size > most ? most
