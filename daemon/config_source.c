@@ -64,6 +64,8 @@ static int setting_refuse(const char *key, char why[CONFIG_WHY])
         near_name_try_name(&near, own_keys[i]);
     for (unsigned i = 0; (name = rights_key(i)) != NULL; i++)
         near_name_try_name(&near, name);
+    for (unsigned i = 0; (name = upkeep_keys[i].name) != NULL; i++)
+        near_name_try_name(&near, name);
     snprintf(why, CONFIG_WHY, "%.60s: no key of a source%s", key,
              near_name_also(&near, also, sizeof(also)));
     return -1;
@@ -144,6 +146,8 @@ int source_set(struct configured_source *s, const char *folder, const char *key,
         return secret_set(s, folder, value, why);
     if (!strncmp(key, "read.", 5) || !strncmp(key, "control.", 8) || !strncmp(key, "device.", 7))
         return rights_set(&s->rights, key, value, why);
+    if (upkeep_knows(key))
+        return upkeep_set(&s->upkeep, key, value, why);
     if (!strncmp(key, "password", 8) && (!key[8] || !strcmp(key + 8, "_file"))) {
         snprintf(why, CONFIG_WHY, "password and password_file: one of them");
         return -1;
@@ -196,6 +200,8 @@ int source_check(struct configured_source *s, const char **key, char why[CONFIG_
         return -1;
     }
     if ((s->user || s->password) && login_check(s, key, why) < 0)
+        return -1;
+    if (upkeep_check(&s->upkeep, s->kind, key, why) < 0)
         return -1;
     if (s->kind == SOURCE_CAMERA)
         return camera_check(s, key, why);

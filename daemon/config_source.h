@@ -9,6 +9,7 @@
 #include "daemon/config.h"
 #include "daemon/source_rights.h"
 #include "daemon/source_scheme.h"
+#include "daemon/source_upkeep.h"
 #include "proto/pelton.h"
 
 #include <stdio.h>
@@ -31,9 +32,10 @@ struct configured_source {
     uint32_t n_blur;       /* rectangles that are hidden from every reader */
     struct pelton_rect blur[PELTON_MAX_BLURS];
     struct source_rights rights;
+    struct source_upkeep upkeep;
 };
 
-/* Sets one key: uri, user, password, password_file, blur, or a setting of a camera. folder: where
+/* Sets one key: of the source, of its upkeep or rights, or a setting of a camera. folder: where
  * password_file lies, NULL: the present one. 0, or -1 with the reason. */
 int source_set(struct configured_source *s, const char *folder, const char *key, const char *value,
                char why[CONFIG_WHY]);
@@ -41,7 +43,7 @@ int source_set(struct configured_source *s, const char *folder, const char *key,
 int source_check(struct configured_source *s, const char **key, char why[CONFIG_WHY]);
 /* The value of a setting; NULL: not set. */
 const char *source_setting(const struct configured_source *s, const char *key);
-/* All but the rights, which change without a new opening. */
+/* All but rights and upkeep, which change without a new opening. */
 bool source_same(const struct configured_source *a, const struct configured_source *b);
 /* False: out of memory, and *out is empty. */
 bool source_copy(const struct configured_source *from, struct configured_source *out);

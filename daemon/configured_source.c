@@ -147,6 +147,7 @@ void source_print(const struct configured_source *s, FILE *to)
         fprintf(to, "%s[%u, %u, %u, %u]", i ? ", " : ", blur: [", s->blur[i].x, s->blur[i].y,
                 s->blur[i].width, s->blur[i].height);
     fputs(s->n_blur ? "]" : "", to);
+    upkeep_print(&s->upkeep, to);
     rights_print(&s->rights, ", ", "", to);
     fputs("}\n", to);
 }

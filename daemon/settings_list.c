@@ -8,6 +8,7 @@
 #include "camera/camera_params.h"
 #include "daemon/settings_keys.h"
 #include "daemon/source_rights.h"
+#include "daemon/source_upkeep.h"
 
 static const char *const before[] = {
     "version\tnumber\t\t1\tof the configuration; the first key",
@@ -33,6 +34,8 @@ void settings_list(FILE *to)
         fprintf(to, "rights.%s\tlist\t\t\tof sources without rules of their own\n", key);
     for (size_t i = 0; i < sizeof(of_sources) / sizeof(of_sources[0]); i++)
         fprintf(to, "sources.NAME.%s\n", of_sources[i]);
+    for (const struct upkeep_key *k = upkeep_keys; k->name; k++)
+        fprintf(to, "sources.NAME.%s\t%s\n", k->name, k->line);
     for (unsigned i = 0; (key = rights_key(i)) != NULL; i++)
         fprintf(to, "sources.NAME.%s\tlist\t\t\twho may %s: names or numbers\n", key,
                 key[0] == 'r'   ? "read it"

@@ -311,7 +311,10 @@ enum pelton_frame_flags {
     PELTON_FRAME_KEY = 1,
     PELTON_FRAME_CORRUPT = 2, /* damaged and concealed */
     PELTON_FRAME_DISCONT = 4, /* time stamps jump before this frame */
-    PELTON_FRAME_LAST = 8     /* no frame follows */
+    PELTON_FRAME_LAST = 8,    /* no frame follows */
+    /* Not of the source: a grey picture, once a second, while the source is down. Only where the
+     * configuration says so, and never for PELTON_LOSSLESS. */
+    PELTON_FRAME_PLACEHOLDER = 16
 };
 
 /* A frame of an interlaced stream holds both fields, woven; the name says which is first in time.

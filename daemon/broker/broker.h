@@ -39,6 +39,7 @@ struct broker {
     struct id_table streams_by_wid;                /* those that a worker has */
     struct ask *asks;
     struct named_source *named;
+    struct client *keeper; /* opens sources that are kept open (kept_open.c); NULL: none yet */
     struct broker_devices *devices;
     struct worker_process *workers;
     unsigned n_workers; /* at least 1 */
@@ -48,7 +49,7 @@ struct broker {
     struct quota_counts quotas;
     uint32_t sandbox; /* enum pelton_sandbox, of this process */
 
-    uint32_t last_wid, last_request;
+    uint32_t last_wid, last_request, last_kept;
     uint64_t last_stream, started_ms;
     char boot_id[40];
     /* takes what a worker sends */

@@ -18,6 +18,7 @@
 #include "daemon/broker/client_link.h"
 #include "daemon/broker/descriptor_reserve.h"
 #include "daemon/broker/devices.h"
+#include "daemon/broker/kept_open.h"
 #include "daemon/broker/listener.h"
 #include "daemon/broker/named.h"
 #include "daemon/broker/reload.h"
@@ -106,7 +107,7 @@ static void timers_set(struct broker_process *p)
     struct broker *b = &p->broker;
     uint64_t period = tick_period(&b->settings->timing);
     bool paused = p->listener.fd >= 0 && !p->listener.accepting;
-    if (!b->clients && !workers_spawned(b) && !paused)
+    if (!b->clients && !workers_spawned(b) && !paused && !kept_open_waits(b))
         uv_timer_stop(&p->tick);
     else if (!uv_is_active((uv_handle_t *)&p->tick))
         uv_timer_start(&p->tick, on_tick, period, period);
@@ -243,10 +244,12 @@ int broker_run(const struct settings *settings)
     if (rc == 0 && settings->engine.warm_up)
         workers_warm_up(b, uv_now(&b->loop));
     start_trace("connections are taken");
-    take_turn(p); /* a loop without handles would not run */
+    broker_changed(b); /* sources that are always on */
+    take_turn(p);      /* a loop without handles would not run */
     uv_run(&b->loop, UV_RUN_DEFAULT);
     rc = b->failed ? 1 : rc;
     uv_loop_close(&b->loop);
+    kept_open_free(b);
     named_end(b);
     devices_free(b);
     id_table_free(&b->streams_by_wid);

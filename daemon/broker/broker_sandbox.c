@@ -37,7 +37,9 @@ static const char *const broker_calls[] = {
     "openat", "openat2", "open", "newfstatat", "fstat", "stat", "lstat", "statx", "fstatfs",
     "statfs", "access", "faccessat", "faccessat2", "readlink", "readlinkat", "getdents64", "flock",
     /* its socket and its workers */
-    "unlink", "unlinkat", "kill", "wait4", "waitid", NULL};
+    "unlink", "unlinkat", "kill", "wait4", "waitid",
+    /* placeholders */
+    "memfd_create", NULL};
 
 static const unsigned long broker_requests[] = {FIONBIO, FIOCLEX, FIONREAD, TCGETS};
 

@@ -3,15 +3,17 @@
  * What follows from changes of state: see broker_step.h.
  *
  * Messages only change state, so nothing here is called from within a message. The order is:
- * streams of clients that leave; sessions that are over; trials and deaths of workers; sources that
- * come back; what waits is handed to workers; ends are told; memory goes. A step that changes state
- * again asks for another one.
+ * streams of clients that leave; sessions that are over; sources that are kept open; trials and
+ * deaths of workers; sources that come back; what waits is handed to workers; ends are told; memory
+ * goes. A step that changes state again asks for another one.
  */
 #include "daemon/broker/broker_step.h"
 
 #include "daemon/broker/ask.h"
 #include "daemon/broker/broker_stream.h"
 #include "daemon/broker/client_rights.h"
+#include "daemon/broker/kept_open.h"
+#include "daemon/broker/placeholder.h"
 #include "daemon/broker/reconnect.h"
 #include "daemon/broker/stream_messages.h"
 #include "daemon/broker/worker_handover.h"
@@ -74,11 +76,13 @@ void broker_step(struct broker *b, uint64_t now_ms)
     b->changed = false;
     clients_leave(b);
     reconnect_over(b, now_ms);
+    kept_open_step(b, now_ms);
     recovery_progress(b, now_ms);
     recovery_deaths(b, now_ms);
     reconnect_due(b, now_ms);
     if (!b->closing)
         worker_handover(b, now_ms);
+    placeholders_step(b, now_ms);
     streams_finish(b);
     streams_reap(b);
     clients_reap(b);

@@ -5,13 +5,15 @@
  *
  * CLOSED -> OPENING (first reader) -> RUNNING -> LOST -> BACKOFF -> RUNNING ...
  * It is ENDED when the stream of its last reader has ended by itself, and CLOSED when its last
- * reader has closed it. The state is that of the camera or connection that the readers share. Where
- * each reader has a connection of its own, the latest news of any of them counts.
+ * reader has closed it. The daemon itself counts as a reader here, where it keeps the source open.
+ * The state is that of the camera or connection that the readers share. Where each reader has a
+ * connection of its own, the latest news of any of them counts.
  */
 #include "daemon/broker/named.h"
 
 #include "daemon/broker/client_link.h"
 #include "daemon/broker/client_rights.h"
+#include "daemon/broker/kept_open.h"
 #include "daemon/monotonic.h"
 
 #include <stdlib.h>
@@ -174,8 +176,13 @@ static void source_change(struct named_source *n, Pelton__SourceState__State sta
 
 void named_join(struct broker_stream *s, struct named_source *n)
 {
+    bool first = !n->kept.stream && n->readers == 0;
     s->source.named = n;
-    if (n->readers++ == 0)
+    if (kept_open_owns(s))
+        n->kept.stream = s;
+    else
+        n->readers++;
+    if (first)
         source_change(n, PELTON__SOURCE_STATE__STATE__OPENING, "");
     else
         named_tell(n, false);
@@ -187,7 +194,14 @@ void named_leave(struct broker_stream *s, const struct pelton_failure *end)
     s->source.named = NULL;
     if (!n)
         return;
-    if (--n->readers > 0)
+    if (kept_open_owns(s) && end)
+        kept_open_ended(n, end);
+    else if (kept_open_owns(s))
+        n->kept.stream = NULL;
+    else if (--n->readers == 0)
+        n->left_ms = uv_now(&n->broker->loop);
+    broker_changed(n->broker);
+    if (n->readers > 0 || n->kept.stream)
         named_tell(n, false);
     else if (end)
         source_change(n, PELTON__SOURCE_STATE__STATE__ENDED, end->code ? end->cause : "");

@@ -9,12 +9,22 @@
 #include "daemon/broker/stream_state.h"
 #include "daemon/config_source.h"
 
+/* The daemon's own stream of it (kept_open.c). */
+struct kept_stream {
+    struct broker_stream *stream; /* NULL: none */
+    struct backoff backoff;
+    uint64_t opened_ms, retry_ms;
+    bool over; /* it has ended, and time does not mend that */
+};
+
 struct named_source {
     struct named_source *next;
     struct broker *broker;
     struct configured_source config;
     struct kept_controls controls; /* set by clients since it was configured */
-    uint32_t readers;
+    uint32_t readers;              /* without the daemon itself */
+    uint64_t left_ms;              /* when the last of them has left */
+    struct kept_stream kept;
     Pelton__SourceState__State state;
     char cause[256];
     char codec[32], format[64]; /* since it was open last; empty: it was not */

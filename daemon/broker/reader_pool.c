@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-struct reader_pool *reader_pool_create(const Pelton__FormatChanged *m, uint32_t wid, uint32_t epoch,
-                                       int memfd)
+struct reader_pool *reader_pool_create(const Pelton__FormatChanged *m, uint32_t wid, int memfd)
 {
     struct reader_pool *p = NULL;
     uint32_t slots = memfd >= 0 ? m->slots : 0;
@@ -19,7 +18,6 @@ struct reader_pool *reader_pool_create(const Pelton__FormatChanged *m, uint32_t 
             close(memfd);
         return NULL;
     }
-    p->epoch = epoch;
     p->wid = wid;
     p->worker_epoch = m->epoch;
     p->memfd = memfd;

@@ -20,7 +20,7 @@ struct reader_slot {
 
 struct reader_pool {
     struct reader_pool *next;   /* older */
-    uint32_t epoch;             /* as the client knows it */
+    uint32_t epoch;             /* as the client knows it; the broker sets it */
     uint32_t wid, worker_epoch; /* as the worker that made it knows it */
     int memfd;                  /* -1: no memory, no slots */
     uint32_t n_slots, held;     /* held: not FREE */
@@ -30,8 +30,7 @@ struct reader_pool {
 enum { POOL_MAX_SLOTS = 65536 };
 
 /* memfd becomes the pool's; NULL: out of memory or a number out of range, and memfd is closed. */
-struct reader_pool *reader_pool_create(const Pelton__FormatChanged *m, uint32_t wid, uint32_t epoch,
-                                       int memfd);
+struct reader_pool *reader_pool_create(const Pelton__FormatChanged *m, uint32_t wid, int memfd);
 void reader_pool_free(struct reader_pool *p); /* NULL allowed */
 /* FREE -> PENDING; false where the slot does not exist or is not free. */
 bool reader_pool_take(struct reader_pool *p, uint32_t slot, uint32_t generation);

@@ -121,14 +121,19 @@ static void move_readers(struct broker *b, struct named_source *n)
 static void source_update(struct broker *b, struct named_source *n, struct named_source *made,
                           struct pelton_reloaded *out)
 {
-    bool same = source_same(&n->config, &made->config),
-         same_rights = rights_same(&n->config.rights, &made->config.rights);
+    bool same_address = source_same(&n->config, &made->config),
+         same_rights = rights_same(&n->config.rights, &made->config.rights),
+         same = same_address && upkeep_same(&n->config.upkeep, &made->config.upkeep);
     named_set_rights(n, &made->config.rights);
+    n->config.upkeep = made->config.upkeep;
     if (!same_rights)
         refuse_readers(b, n);
     out->kept += same && same_rights;
     out->changed += !same || !same_rights;
-    if (same)
+    if (!same)
+        n->kept = (struct kept_stream){.stream = n->kept.stream};
+    broker_changed(b);
+    if (same_address)
         return;
     struct configured_source before = n->config;
     n->config = made->config;
@@ -169,6 +174,7 @@ static void sources_replace(struct broker *b, struct named_source *made,
             fresh = n;
         } else {
             out->added++;
+            broker_changed(b);
             named_tell(fresh, false);
         }
         *tail = fresh;

@@ -12,6 +12,8 @@
 #include "daemon/broker/stream_delivery.h"
 
 #include "daemon/broker/client_link.h"
+#include "daemon/broker/named.h"
+#include "daemon/broker/placeholder.h"
 #include "daemon/broker/reader_pool.h"
 #include "daemon/broker/worker_link.h"
 #include "daemon/monotonic.h"
@@ -54,6 +56,7 @@ void delivery_free(struct stream_delivery *d)
         free(d->head);
         d->head = next;
     }
+    free(d->format);
     while (d->pools) {
         struct reader_pool *older = d->pools->next;
         reader_pool_free(d->pools);
@@ -71,7 +74,7 @@ void delivery_keep_drops(struct stream_delivery *d)
 
 bool delivery_stands_still(const struct stream_delivery *d)
 {
-    return d->pools && d->pools->held == d->pools->n_slots;
+    return d->present && d->present->held == d->present->n_slots;
 }
 
 /* ---- slots ---- */
@@ -81,7 +84,7 @@ static void pools_trim(struct stream_delivery *d)
 {
     for (struct reader_pool **link = d->pools ? &d->pools->next : &d->pools; *link;) {
         struct reader_pool *p = *link;
-        if (p->held > 0) {
+        if (p->held > 0 || p == d->present) {
             link = &p->next;
             continue;
         }
@@ -111,7 +114,11 @@ void delivery_release(struct broker_stream *s, const Pelton__Release *m)
     struct reader_pool *p = s->delivery.pools;
     while (p && p->epoch != m->epoch)
         p = p->next;
-    if (p && slot_release(s, p, m->slot, m->generation, SLOT_CLIENT))
+    bool done = p && slot_release(s, p, m->slot, m->generation, SLOT_CLIENT);
+    /* a pool from before placeholders has another epoch now */
+    for (struct reader_pool *q = p ? NULL : s->delivery.pools; q && !done; q = q->next)
+        done = q->worker_epoch && slot_release(s, q, m->slot, m->generation, SLOT_CLIENT);
+    if (done)
         pools_trim(&s->delivery);
 }
 
@@ -204,6 +211,42 @@ void delivery_credit(struct broker_stream *s, uint32_t count)
 
 /* ---- from the worker ---- */
 
+/* A format as bytes, to be announced again. */
+struct packed_format {
+    size_t size;
+    uint8_t bytes[];
+};
+
+static void format_keep(struct broker_stream *s, const Pelton__FormatChanged *m)
+{
+    const struct named_source *n = s->source.named;
+    struct stream_delivery *d = &s->delivery;
+    free(d->format);
+    d->format = NULL;
+    if (!n || m->device || !m->memfd_size)
+        return;
+    size_t size = pelton__format_changed__get_packed_size(m);
+    d->format = malloc(sizeof(*d->format) + size);
+    if (d->format)
+        d->format->size = pelton__format_changed__pack(m, d->format->bytes);
+}
+
+static Pelton__FormatChanged *format_again(const struct stream_delivery *d)
+{
+    return pelton__format_changed__unpack(NULL, d->format->size, d->format->bytes);
+}
+
+/* The newest pool, and its epoch, for the client. */
+static void pool_announce(struct broker_stream *s, struct reader_pool *p, Pelton__FormatChanged *m)
+{
+    struct stream_delivery *d = &s->delivery;
+    p->epoch = m->epoch = ++d->last_epoch;
+    p->next = d->pools;
+    d->pools = p;
+    pools_trim(d);
+    client_send_fd(s->client, WIRE_FORMAT_CHANGED, s->object_id, &m->base, p->memfd);
+}
+
 /* Each format of each worker is an epoch of its own for the client. */
 bool delivery_format(struct broker_stream *s, Pelton__FormatChanged *m, int memfd)
 {
@@ -214,7 +257,7 @@ bool delivery_format(struct broker_stream *s, Pelton__FormatChanged *m, int memf
             close(memfd);
         return false;
     }
-    struct reader_pool *p = reader_pool_create(m, s->wid, d->last_epoch + 1, memfd);
+    struct reader_pool *p = reader_pool_create(m, s->wid, memfd);
     if (!p)
         return false;
     /* the next worker may begin at a picture of another size */
@@ -228,12 +271,9 @@ bool delivery_format(struct broker_stream *s, Pelton__FormatChanged *m, int memf
     wire_copy(d->pix_fmt, sizeof(d->pix_fmt), m->pix_fmt);
     d->width = m->width;
     d->height = m->height;
-    d->last_epoch++;
-    p->next = d->pools;
-    d->pools = p;
-    pools_trim(d);
-    m->epoch = p->epoch;
-    client_send_fd(s->client, WIRE_FORMAT_CHANGED, s->object_id, &m->base, p->memfd);
+    format_keep(s, m);
+    d->present = p;
+    pool_announce(s, p, m);
     return true;
 }
 
@@ -310,6 +350,82 @@ static bool left_out(struct broker_stream *s, const Pelton__FrameReady *m)
     return d->left_out;
 }
 
+/* ---- while the source is down ---- */
+
+static struct reader_pool *placeholder_pool(struct broker_stream *s)
+{
+    struct stream_delivery *d = &s->delivery;
+    if (d->pools != d->present)
+        return d->pools;
+    Pelton__FormatChanged *m = format_again(d);
+    struct reader_pool *p = NULL;
+    if (m) {
+        m->slots = PLACEHOLDER_SLOTS;
+        m->memfd_size = m->slots * m->slot_size;
+        int fd = placeholder_memory(m);
+        p = fd < 0 ? NULL : reader_pool_create(m, 0, fd);
+        if (p)
+            pool_announce(s, p, m);
+        pelton__format_changed__free_unpacked(m, NULL);
+    }
+    return p;
+}
+
+/* Sequence numbers go on without a gap, so the numbers of later frames are moved. */
+void delivery_placeholder(struct broker_stream *s)
+{
+    struct stream_delivery *d = &s->delivery;
+    if (d->n_pending > 0)
+        return; /* the reader has not asked for a frame since */
+    struct reader_pool *p = placeholder_pool(s);
+    uint32_t slot = 0;
+    while (p && slot < p->n_slots && p->slots[slot].state != SLOT_FREE)
+        slot++;
+    if (!p || slot == p->n_slots)
+        return;
+    Pelton__FrameReady m = PELTON__FRAME_READY__INIT;
+    int64_t now_ns = monotonic_ns();
+    double ticks = d->tick_s > 0 ? 1e-9 * (double)(now_ns - d->last_ns) / d->tick_s : 0;
+    m.sequence = d->next_sequence;
+    m.slot = slot;
+    m.generation = p->slots[slot].generation + 1;
+    m.pts = d->last_pts == INT64_MIN ? INT64_MIN : d->last_pts + (int64_t)ticks;
+    m.dts = INT64_MIN;
+    m.flags = PELTON_FRAME_PLACEHOLDER;
+    m.received_ns = m.decoded_ns = now_ns;
+    m.dropped_source = d->dropped_last[0];
+    m.dropped_decoder = d->dropped_last[1];
+    reader_pool_take(p, slot, m.generation);
+    d->discont |= d->placeholders == 0;
+    if (!pending_push(d, p, &m))
+        return;
+    d->placeholders++;
+    d->next_sequence++;
+    d->sequence_base++;
+    s->deaths.death_sequence++;
+    pending_flush(s);
+}
+
+/* The source's frames go on, in an epoch of their own again. False: no memory. */
+static bool placeholder_over(struct broker_stream *s, struct reader_pool *p)
+{
+    struct stream_delivery *d = &s->delivery;
+    d->placeholders = 0;
+    if (d->pools == d->present)
+        return true;
+    Pelton__FormatChanged *m = format_again(d);
+    if (!m)
+        return false;
+    struct reader_pool **link = &d->pools;
+    while (*link != p)
+        link = &(*link)->next;
+    *link = p->next;
+    pool_announce(s, p, m);
+    pelton__format_changed__free_unpacked(m, NULL);
+    d->discont = true;
+    return true;
+}
+
 bool delivery_frame(struct broker_stream *s, const Pelton__FrameReady *from_worker)
 {
     struct stream_delivery *d = &s->delivery;
@@ -326,9 +442,12 @@ bool delivery_frame(struct broker_stream *s, const Pelton__FrameReady *from_work
         slot_release(s, p, m->slot, m->generation, SLOT_PENDING);
         return true;
     }
-    if (!pending_push(d, p, m))
+    s->down = false;
+    if (!placeholder_over(s, p) || !pending_push(d, p, m))
         return false;
     d->next_sequence = m->sequence + 1;
+    d->last_pts = m->pts;
+    d->last_ns = m->received_ns;
     while (must_drop(s, p))
         drop_oldest(s);
     pending_flush(s);

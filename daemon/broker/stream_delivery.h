@@ -13,6 +13,8 @@ void delivery_free(struct stream_delivery *d);
  * Frames leave for the client at once. */
 bool delivery_format(struct broker_stream *s, Pelton__FormatChanged *m, int memfd);
 bool delivery_frame(struct broker_stream *s, const Pelton__FrameReady *m);
+/* A frame of grey in place of one of the source, which is down. */
+void delivery_placeholder(struct broker_stream *s);
 /* From the client. */
 void delivery_release(struct broker_stream *s, const Pelton__Release *m);
 void delivery_credit(struct broker_stream *s, uint32_t count);

@@ -6,6 +6,7 @@
 
 #include "daemon/broker/client_link.h"
 #include "daemon/broker/named.h"
+#include "daemon/broker/placeholder.h"
 
 /* The worker's totals, with the drops and restarts of the broker. */
 static void stats_fill(const struct broker_stream *s, Pelton__StatsReply *out)
@@ -50,6 +51,10 @@ void stream_send_state(struct broker_stream *s, Pelton__SourceState__State state
     Pelton__SourceState m = PELTON__SOURCE_STATE__INIT;
     m.state = state;
     m.cause = (char *)cause;
+    bool down = s->replied && state != PELTON__SOURCE_STATE__STATE__RUNNING;
+    if (down && !s->down)
+        s->delivery.placeholder_ms = uv_now(&s->broker->loop) + PLACEHOLDER_FIRST_MS;
+    s->down = down;
     if (!s->probe)
         client_send(s->client, WIRE_SOURCE_STATE, 0, s->object_id, &m.base);
 }

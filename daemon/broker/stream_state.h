@@ -17,6 +17,7 @@
 #include <sys/types.h>
 
 struct kept_controls;
+struct packed_format;
 
 enum stream_state {
     STREAM_QUEUED,  /* waits for its worker, or for one to be chosen */
@@ -50,7 +51,12 @@ struct stream_retry {
 
 /* Frames to the client (stream_delivery.c). */
 struct stream_delivery {
-    struct reader_pool *pools; /* newest first */
+    struct reader_pool *pools;    /* newest first */
+    struct reader_pool *present;  /* among them: the worker writes it; NULL: none */
+    struct packed_format *format; /* of that one, where placeholders may follow; NULL: none */
+    uint32_t placeholders;        /* since the source was lost */
+    uint64_t placeholder_ms;      /* when the next placeholder is due */
+    int64_t last_pts, last_ns;    /* of the last frame, and when it was received */
     struct pending_frame *head, **tail;
     uint32_t n_pending, last_epoch;
     uint64_t credit; /* UINT64_MAX: lossless */
@@ -83,6 +89,7 @@ struct broker_stream {
     uint32_t object_id, open_request; /* of the client */
     uint64_t id;                      /* unlike any other's */
     bool probe, replied, eos_sent;
+    bool down; /* its source is lost, and was there before */
     enum stream_state state;
     struct worker_process *worker; /* chosen once, when devices are known; NULL before */
     uint32_t wid; /* new for each worker, so that late messages of an old one find nothing */

@@ -287,6 +287,11 @@ class Frame:
         return bool(self._m.flags & 8)
 
     @property
+    def placeholder(self) -> bool:
+        """A grey picture of the daemon's, because the source is down."""
+        return bool(self._m.flags & 16)
+
+    @property
     def received_ns(self) -> int:
         """CLOCK_MONOTONIC when its data was read; of a camera: when it was captured."""
         return self._m.received_ns
@@ -390,7 +395,8 @@ class Frame:
                         "numpy.array(frame)")
 
     def __repr__(self) -> str:
-        flags = "".join(f" {name}" for name in ("key", "damaged", "discontinuity", "last")
+        flags = "".join(f" {name}" for name in ("key", "damaged", "discontinuity", "last",
+                                                       "placeholder")
                         if getattr(self, name))
         when = "" if self.time is None else f" {self.time:.6f} s"
         return f"<Frame {self.sequence}{when} {self.width}x{self.height} {self.pix_fmt}{flags}>"

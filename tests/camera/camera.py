@@ -45,6 +45,7 @@ class Frame:
         self.dropped = sum(self.by)
         self.crop = w[13]
         self.target, self.histogram = float(w[15]), list(map(int, w[16].split(",")))
+        self.epoch, self.size, self.flags, self.samples = int(w[12]), w[14], int(w[17]), w[18]
         self.total = self.time * self.analogue * self.digital
 
 
@@ -111,8 +112,8 @@ def lamps(args, clip):
           f"{100 * swing['50Hz']:.2f} % at multiples of 10 ms")
 
 
-def start_reader(args, daemon, uri, out):
-    return subprocess.Popen([args.bin + "/camera_watch", "--socket", daemon.socket, uri],
+def start_reader(args, daemon, uri, out, *more):
+    return subprocess.Popen([args.bin + "/camera_watch", "--socket", daemon.socket, *more, uri],
                             stdout=out)
 
 

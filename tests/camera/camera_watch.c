@@ -2,7 +2,8 @@
  *
  * Prints a line for each frame of a camera. Its fields: sequence, exposure us, analogue, digital,
  * mean, clipped, state, age in ms, dropped by source, worker, client, epoch, crop, size, target of
- * the mean, bins of the histogram.
+ * the mean, bins of the histogram, flags, and the value of all samples of the first plane, or
+ * "picture" where they differ.
  *
  *   camera_watch [options] ADDRESS
  *     --socket PATH         socket of the daemon
@@ -37,6 +38,18 @@ static double age_ms(int64_t since_ns)
     return ((double)t.tv_sec * 1e9 + (double)t.tv_nsec - (double)since_ns) * 1e-6;
 }
 
+static void print_samples(const struct pelton_frame *f)
+{
+    bool same = true;
+    for (uint32_t y = 0; y < f->plane_height[0]; y++)
+        for (uint32_t x = 0; x < f->plane_width[0]; x++)
+            same &= f->data[0][(size_t)y * f->stride[0] + x] == f->data[0][0];
+    if (same)
+        printf(" %u\n", f->data[0][0]);
+    else
+        printf(" picture\n");
+}
+
 static void print_frame(const struct pelton_frame *f)
 {
     static const char *const states[] = {"searching", "converged", "locked"};
@@ -49,7 +62,8 @@ static void print_frame(const struct pelton_frame *f)
            c->crop.height, f->width, f->height, f->exposure.target);
     for (int i = 0; i < PELTON_HISTOGRAM_BINS; i++)
         printf("%s%u", i ? "," : "", f->exposure.histogram[i]);
-    printf("\n");
+    printf(" %u", f->flags);
+    print_samples(f);
     fflush(stdout);
 }
 

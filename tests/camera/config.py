@@ -20,9 +20,9 @@ def wait_for(what):
 class Reader:
     """camera_watch on a named source, its lines in a file."""
 
-    def __init__(self, args, daemon, name):
-        self.path = args.folder + "/reader-" + name
-        self.process = start_reader(args, daemon, "source:" + name, open(self.path, "w"))
+    def __init__(self, args, daemon, name, *more):
+        self.path = args.folder + "/reader-" + name + "".join(more)
+        self.process = start_reader(args, daemon, "source:" + name, open(self.path, "w"), *more)
 
     def lines(self):
         return open(self.path).read().split("\n")[:-1]

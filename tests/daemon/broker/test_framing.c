@@ -380,9 +380,9 @@ static void pool_slots(void)
 {
     Pelton__FormatChanged m = PELTON__FORMAT_CHANGED__INIT;
     m.slots = 2;
-    CHECK(reader_pool_create(&(Pelton__FormatChanged){.slots = POOL_MAX_SLOTS + 1}, 1, 1,
+    CHECK(reader_pool_create(&(Pelton__FormatChanged){.slots = POOL_MAX_SLOTS + 1}, 1,
                              open("/dev/null", O_RDONLY)) == NULL);
-    struct reader_pool *p = reader_pool_create(&m, 5, 1, open("/dev/null", O_RDONLY));
+    struct reader_pool *p = reader_pool_create(&m, 5, open("/dev/null", O_RDONLY));
     CHECK(p && p->n_slots == 2 && p->wid == 5);
     CHECK(!reader_pool_take(p, 2, 1));
     CHECK(reader_pool_take(p, 1, 9));
