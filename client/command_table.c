@@ -35,6 +35,16 @@ const struct command commands[] = {
     {CMD_DOCTOR, "doctor", "[--json]", "check devices, drivers, groups, sockets and limits",
      "Exit code 0: decoding is possible. Exit code 7: there is no device.", "pelton doctor",
      cmd_doctor},
+    {CMD_DISCOVER, "discover", "[--yaml | --json]", "find cameras, for the configuration",
+     "Lists V4L2 devices by their identity with formats, cameras of libcamera where its program "
+     "cam "
+     "is installed, and network cameras that answer a probe (ONVIF's WS-Discovery). It opens "
+     "devices and takes no frame. With --yaml the list is a configuration to paste. A network "
+     "camera does not tell the path of its stream to strangers, so that has to be added. Passwords "
+     "are neither asked for nor printed.",
+     "pelton discover\npelton discover --yaml > cameras.yaml\n"
+     "pelton discover --probe 192.168.1.20 --timeout 1",
+     cmd_discover},
     {CMD_SOURCES, "sources", "[--watch] [--json]", "list the sources in the daemon's configuration",
      "Prints name, state, readers, address (without passwords), and the last known format. The "
      "states are closed (nobody reads it), opening, running, lost, back-off (the daemon opens it "

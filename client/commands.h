@@ -33,7 +33,8 @@ enum command_bit {
     CMD_STATS = 262144,
     CMD_TOP = 524288,
     CMD_ADMIN = CMD_RELOAD | CMD_STOP | CMD_STATS | CMD_TOP, /* about a daemon that others use */
-    CMD_ALL = 1048575,
+    CMD_DISCOVER = 2097152,
+    CMD_ALL = 4194303,
 };
 
 int cmd_decode(struct client_options *o, struct failure *f);
@@ -42,6 +43,7 @@ int cmd_bench(struct client_options *o, struct failure *f);
 int cmd_bench_kernels(struct client_options *o, struct failure *f);
 int cmd_tune(struct client_options *o, struct failure *f);
 int cmd_doctor(struct client_options *o, struct failure *f);
+int cmd_discover(struct client_options *o, struct failure *f);
 int cmd_sources(struct client_options *o, struct failure *f);
 int cmd_reload(struct client_options *o, struct failure *f);
 int cmd_stop(struct client_options *o, struct failure *f);

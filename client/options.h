@@ -78,6 +78,13 @@ struct camera_options {
     bool after_now, watch;
 };
 
+struct discover_options {
+    bool yaml;
+    const char *probe;  /* an address; NULL: all interfaces */
+    const char *folder; /* of device nodes; NULL: /dev */
+    double seconds;     /* 0: the preset */
+};
+
 struct calib_options {
     uint32_t width, height; /* 0: as the file says */
     uint32_t camera;        /* of a chain */
@@ -101,6 +108,7 @@ struct client_options {
     struct kernel_options kernels;
     struct camera_options camera;
     struct calib_options calib;
+    struct discover_options discover;
 };
 
 /* Fills *o from argv. Returns 0, or an exit code with the failure. Strings stay argv's. */

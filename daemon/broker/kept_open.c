@@ -24,11 +24,6 @@
 #include <string.h>
 #include <unistd.h>
 
-bool kept_open_owns(const struct broker_stream *s)
-{
-    return s->client == s->broker->keeper;
-}
-
 static struct client *keeper_client(struct broker *b)
 {
     if (b->keeper)
@@ -89,10 +84,12 @@ static void kept_start(struct named_source *n, uint64_t now_ms)
     }
     if (s && source_admit(s, &none, now_ms, &failure) == 0)
         return;
-    if (s && n->kept.stream)
+    if (s && n->kept.stream) {
         stream_end(s, &failure); /* it counts as the keeper: told like every other end */
-    else
-        kept_open_ended(n, &failure);
+    } else {
+        n->kept.has_ended = true;
+        n->kept.end = failure;
+    }
     if (s)
         stream_close(s);
 }
@@ -104,18 +101,17 @@ static bool kept_can_pass(int code)
            code != PELTON_ERR_USAGE && code != PELTON_ERR_PERMISSION;
 }
 
-void kept_open_ended(struct named_source *n, const struct pelton_failure *end)
+static void kept_settle(struct named_source *n, uint64_t now_ms)
 {
     struct kept_stream *k = &n->kept;
-    uint64_t now_ms = uv_now(&n->broker->loop);
-    k->stream = NULL;
-    k->over = !kept_can_pass(end->code);
+    k->has_ended = false;
+    k->over = !kept_can_pass(k->end.code);
     if (now_ms - k->opened_ms >= BACKOFF_HEALTHY_MS)
         backoff_reset(&k->backoff);
     k->retry_ms = now_ms + backoff_next(&k->backoff, uv_hrtime());
     if (!k->over)
         log_line(LOG_LEVEL_WARNING, "%s: %s; kept open, again in %llu ms", n->config.name,
-                 end->cause, (unsigned long long)(k->retry_ms - now_ms));
+                 k->end.cause, (unsigned long long)(k->retry_ms - now_ms));
 }
 
 static bool kept_wanted(const struct named_source *n, uint64_t now_ms)
@@ -131,6 +127,8 @@ static bool kept_wanted(const struct named_source *n, uint64_t now_ms)
 
 static void kept_check(struct named_source *n, uint64_t now_ms)
 {
+    if (n->kept.has_ended)
+        kept_settle(n, now_ms);
     bool wanted = kept_wanted(n, now_ms);
     if (n->readers == 0 && !n->config.upkeep.always_on)
         n->kept.over = false; /* its next reader begins anew */
@@ -145,7 +143,7 @@ void kept_open_step(struct broker *b, uint64_t now_ms)
     if (b->settings->process.private_fd >= 0)
         return;
     for (struct broker_stream *s = b->keeper ? b->streams : NULL; s; s = s->next)
-        if (kept_open_owns(s) && s->state == STREAM_ENDED)
+        if (stream_is_keeper(s) && s->state == STREAM_ENDED)
             stream_close(s);
     for (struct named_source *n = b->named; n; n = n->next)
         kept_check(n, now_ms);

@@ -10,12 +10,8 @@
 
 /* Opens and closes what is due. A part of broker_step. */
 void kept_open_step(struct broker *b, uint64_t now_ms);
-/* Whether the daemon's own stream is among those that keep a source open. */
-bool kept_open_owns(const struct broker_stream *s);
 /* A time has to be watched though nobody is connected. */
 bool kept_open_waits(const struct broker *b);
-/* The keeper's stream has ended. */
-void kept_open_ended(struct named_source *n, const struct pelton_failure *end);
 void kept_open_free(struct broker *b);
 
 #endif

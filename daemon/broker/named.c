@@ -13,7 +13,6 @@
 
 #include "daemon/broker/client_link.h"
 #include "daemon/broker/client_rights.h"
-#include "daemon/broker/kept_open.h"
 #include "daemon/monotonic.h"
 
 #include <stdlib.h>
@@ -178,7 +177,7 @@ void named_join(struct broker_stream *s, struct named_source *n)
 {
     bool first = !n->kept.stream && n->readers == 0;
     s->source.named = n;
-    if (kept_open_owns(s))
+    if (stream_is_keeper(s))
         n->kept.stream = s;
     else
         n->readers++;
@@ -194,12 +193,13 @@ void named_leave(struct broker_stream *s, const struct pelton_failure *end)
     s->source.named = NULL;
     if (!n)
         return;
-    if (kept_open_owns(s) && end)
-        kept_open_ended(n, end);
-    else if (kept_open_owns(s))
+    if (stream_is_keeper(s)) {
         n->kept.stream = NULL;
-    else if (--n->readers == 0)
+        n->kept.has_ended = end != NULL;
+        n->kept.end = end ? *end : n->kept.end;
+    } else if (--n->readers == 0) {
         n->left_ms = uv_now(&n->broker->loop);
+    }
     broker_changed(n->broker);
     if (n->readers > 0 || n->kept.stream)
         named_tell(n, false);

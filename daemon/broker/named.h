@@ -14,7 +14,9 @@ struct kept_stream {
     struct broker_stream *stream; /* NULL: none */
     struct backoff backoff;
     uint64_t opened_ms, retry_ms;
-    bool over; /* it has ended, and time does not mend that */
+    bool has_ended; /* for this reason; the next step acts on it */
+    struct pelton_failure end;
+    bool over; /* and time does not mend that */
 };
 
 struct named_source {

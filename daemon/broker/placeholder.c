@@ -87,7 +87,7 @@ static bool wants_placeholder(const struct broker_stream *s)
     const struct named_source *n = s->source.named;
     const Pelton__Open *o = s->source.open;
     return n && n->config.upkeep.shown && s->down && s->replied && s->delivery.format &&
-           o->policy != PELTON_LOSSLESS && o->transport == PELTON_SHM &&
+           o->policy != PELTON_LOSSLESS && o->transport == PELTON_SHM && !o->encoded &&
            (s->state == STREAM_OPEN || s->state == STREAM_WAITING || s->state == STREAM_QUEUED);
 }
 

@@ -108,4 +108,10 @@ static inline const char *stream_name(const struct broker_stream *s)
     return o->name[0] ? o->name : o->uri[0] ? o->uri : "input";
 }
 
+/* Whether it is the daemon's own: it keeps a source open (kept_open.c). */
+static inline bool stream_is_keeper(const struct broker_stream *s)
+{
+    return s->client == s->broker->keeper;
+}
+
 #endif

@@ -111,8 +111,8 @@ def close_after(args, clip):
 def placeholder(args, clip):
     """Readers that need not be lossless get marked grey frames while their source is down."""
     config, sim = args.folder + "/placeholder.yaml", SIM.format(clip)
-    write_config(config, {"cam": sim + ", lost_at: 20, placeholder: gray",
-                          "bare": sim + ", lost_at: 20, seed: 3"})
+    write_config(config, {"cam": sim + ", lost_at: 100, placeholder: gray",
+                          "bare": sim + ", lost_at: 100, seed: 3"})
     args.set = []
     with t.Daemon(args, "-c", config) as daemon:
         latest, fifo = (Reader(args, daemon, "cam", *p) for p in (("--latest",), ("--fifo", "8")))
@@ -123,9 +123,9 @@ def placeholder(args, clip):
                   for n, r in readers.items()}
         check(all(wait_for(marked[n]) for n in ("latest", "fifo", "held")),
               "placeholder: three readers have one")
-        check(all(wait_for(lambda r=r: len(r.frames()) > 30) for r in readers.values()),
-              f"placeholder: the camera comes back "
-              f"{[(n, len(r.frames())) for n, r in readers.items()]}")
+        back = lambda r: r.frames()[-1].sequence > 103 and not r.frames()[-1].flags & PLACEHOLDER
+        check(all(wait_for(lambda r=r: r.frames() and back(r)) for r in readers.values()),
+              f"placeholder: it comes back {[(n, len(r.frames())) for n, r in readers.items()]}")
         for name in ("latest", "fifo", "held"):
             frames = readers[name].frames()
             grey = [f for f in frames if f.flags & PLACEHOLDER]

@@ -510,6 +510,14 @@ static int answer(unsigned long what, void *arg)
         d->pixelformat = listed(d->index, &fps);
         return d->pixelformat && media_gives(d->mbus_code, d->pixelformat) ? 0 : fail(EINVAL);
     }
+    case VIDIOC_ENUM_FRAMESIZES: { /* the one of the description, and a smaller one before it */
+        struct v4l2_frmsizeenum *s = arg;
+        unsigned half = s->index ? 1 : 2;
+        s->type = V4L2_FRMSIZE_TYPE_DISCRETE;
+        s->discrete = (struct v4l2_frmsize_discrete){(unsigned)number("width", 64) / half,
+                                                     (unsigned)number("height", 48) / half};
+        return s->index > 1 ? fail(EINVAL) : 0;
+    }
     case VIDIOC_ENUM_FRAMEINTERVALS: {
         struct v4l2_frmivalenum *v = arg;
         v->type = V4L2_FRMIVAL_TYPE_DISCRETE;

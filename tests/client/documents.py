@@ -88,6 +88,7 @@ def settings_faults(programs):
     keys = {line.split("\t")[0] for line in programs.text("peltond", "--list-keys").splitlines()}
     keys = {k.removeprefix("sources.NAME.") for k in keys if k.startswith("sources.NAME.")}
     keys -= {"uri", "user", "password", "password_file", "blur"}
+    keys -= {"always_on", "close_after", "placeholder"} # docs/configuration.md
     keys -= {k for k in keys if k.startswith(("read.", "control.", "device."))}
     return [f"docs/cameras.md: {k}: in one of the table and peltond --list-keys"
             for k in sorted(told ^ keys)]
