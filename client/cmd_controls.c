@@ -8,7 +8,7 @@
 #include "client/commands.h"
 #include "client/exposure_report.h"
 #include "client/input.h"
-#include "proto/json.h"
+#include "proto/exposure_json.h"
 #include "proto/near_name.h"
 #include "client/ui.h"
 
