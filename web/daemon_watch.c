@@ -25,6 +25,8 @@ struct daemon_watch {
     struct watched_daemon daemon;
     struct watched_source sources[MOST];
     size_t n_sources;
+    struct pelton_stream_status *streams;
+    size_t n_streams;
     uint64_t change;
 };
 
@@ -100,10 +102,12 @@ static int status_ask(struct daemon_watch *w, struct pelton *conn)
     struct pelton_stream_status *streams = NULL;
     size_t n = 0;
     int rc = pelton_status(conn, CONNECT_MS, &status, &streams, &n);
-    free(streams);
     if (rc < 0)
         return rc;
     pthread_mutex_lock(&w->lock);
+    free(w->streams);
+    w->streams = streams;
+    w->n_streams = n;
     w->daemon.status = status;
     w->daemon.known = true;
     pthread_mutex_unlock(&w->lock);
@@ -171,6 +175,7 @@ void daemon_watch_free(struct daemon_watch *w)
         return;
     atomic_store(&w->ending, true);
     pthread_join(w->thread, NULL);
+    free(w->streams);
     free(w->socket);
     free(w);
 }
@@ -191,6 +196,20 @@ int daemon_watch_sources(struct daemon_watch *w, struct watched_source **out, si
     if (copy) {
         memcpy(copy, w->sources, w->n_sources * sizeof(*copy));
         *n = w->n_sources;
+        *out = copy;
+    }
+    pthread_mutex_unlock(&w->lock);
+    return copy ? 0 : -1;
+}
+
+int daemon_watch_streams(struct daemon_watch *w, struct pelton_stream_status **out, size_t *n)
+{
+    pthread_mutex_lock(&w->lock);
+    struct pelton_stream_status *copy = malloc((w->n_streams + 1) * sizeof(*copy));
+    if (copy && w->n_streams)
+        memcpy(copy, w->streams, w->n_streams * sizeof(*copy));
+    if (copy) {
+        *n = w->n_streams;
         *out = copy;
     }
     pthread_mutex_unlock(&w->lock);

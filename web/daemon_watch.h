@@ -33,6 +33,8 @@ void daemon_watch_state(struct daemon_watch *w, struct watched_daemon *out);
 /* All sources, by name, removed ones included. The caller frees *out by free(). 0, or -1: no
  * memory. */
 int daemon_watch_sources(struct daemon_watch *w, struct watched_source **out, size_t *n);
+/* The daemon's streams of the last second. The caller frees *out by free(). 0, or -1: no memory. */
+int daemon_watch_streams(struct daemon_watch *w, struct pelton_stream_status **out, size_t *n);
 /* False: no source of this name is there. */
 bool daemon_watch_source(struct daemon_watch *w, const char *name, struct watched_source *out);
 /* Waits until there is a change with a number above `seen`, at most timeout_ms. The newest number.

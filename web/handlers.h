@@ -12,5 +12,7 @@ http_handler healthz_get, readyz_get;                                          /
 http_handler api_sources_get, api_source_get;                                  /* api_sources.c */
 http_handler stream_mjpeg_get, stream_y4m_get, stream_mkv_get, stream_nut_get; /* streams.c */
 http_handler snapshot_jpg_get, snapshot_png_get;                               /* snapshot.c */
+http_handler api_controls_get, api_controls_patch;                             /* api_controls.c */
+http_handler api_events_get;                                                   /* event_stream.c */
 
 #endif

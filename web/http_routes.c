@@ -26,6 +26,12 @@ const struct http_route http_routes[] = {
      "image/jpeg"},
     {"GET", "/streams/{name}/snapshot.png", snapshot_png_get, HTTP_READ, "One frame as PNG",
      "image/png"},
+    {"GET", "/api/v1/events", api_events_get, HTTP_READ, "Changes and figures, as they come",
+     "text/event-stream"},
+    {"GET", "/api/v1/sources/{name}/controls", api_controls_get, HTTP_READ,
+     "The controls of a camera", JSON},
+    {"PATCH", "/api/v1/sources/{name}/controls", api_controls_patch, HTTP_CONTROL,
+     "Sets controls of a camera", JSON},
     {"GET", "/api/v1/sources/{name}", api_source_get, HTTP_READ, "One source", JSON},
 };
 const size_t http_route_count = sizeof(http_routes) / sizeof(*http_routes);

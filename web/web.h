@@ -9,6 +9,7 @@
 
 #include <stdatomic.h>
 
+struct control_board;
 struct daemon_watch;
 struct feed;
 struct http_connections;
@@ -21,6 +22,7 @@ struct web {
     struct http_connections *connections;
     struct daemon_watch *watch;
     struct feed *feed;
+    struct control_board *controls;
 };
 
 #endif

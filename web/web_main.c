@@ -4,6 +4,7 @@
  * previews, and no frame of another reader.
  */
 #include "daemon/log.h"
+#include "web/control_board.h"
 #include "web/daemon_watch.h"
 #include "web/web_feed.h"
 #include "web/http_connections.h"
@@ -43,8 +44,9 @@ static int serve(struct web *w, const sigset_t *signals, int fd)
     w->connections = http_connections_new(&w->options.limits);
     w->watch = daemon_watch_new(w->options.socket);
     w->feed = feed_new(w->options.socket);
+    w->controls = control_board_new();
     struct http_server *server =
-        w->connections && w->watch && w->feed ? http_server_start(w, fd) : NULL;
+        w->connections && w->watch && w->feed && w->controls ? http_server_start(w, fd) : NULL;
     if (server) {
         log_line(LOG_LEVEL_NOTICE, "listening at %s", w->place);
         signals_wait(signals);
@@ -52,6 +54,7 @@ static int serve(struct web *w, const sigset_t *signals, int fd)
     w->stopping = true;
     http_server_stop(server);
     feed_free(w->feed);
+    control_board_free(w->controls);
     daemon_watch_free(w->watch);
     http_connections_free(w->connections);
     return server ? 0 : EXIT_OTHER;

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The controls of cameras as they were last told, for everybody who follows events. Each change has
+ * a number; numbers only grow.
+ *
+ * Thread: any.
+ */
+#ifndef PELTON_CONTROL_BOARD_H
+#define PELTON_CONTROL_BOARD_H
+
+#include "proto/json.h"
+#include "proto/pelton.h"
+
+struct control_board;
+
+struct control_list {
+    char source[128];
+    uint64_t change;
+    struct pelton_control control[PELTON_MAX_CONTROLS];
+    uint32_t n;
+};
+
+struct control_board *control_board_new(void); /* NULL: no memory */
+void control_board_free(struct control_board *b);
+void control_board_put(struct control_board *b, const struct control_list *list);
+/* The list with the lowest number above `seen`. False: there is none. */
+bool control_board_next(struct control_board *b, uint64_t seen, struct control_list *out);
+/* The number of the last change. */
+uint64_t control_board_newest(struct control_board *b);
+
+/* The array "controls", into an object that is open. */
+void control_list_write(struct json *j, const struct control_list *list);
+
+#endif
