@@ -1,5 +1,20 @@
-# Makes a C file with the bytes of a page:  cmake -DIN=index.html -DOUT=page_html.c -P THIS
-file(READ "${IN}" bytes HEX)
+# Makes a C file with the bytes of a page, which has @STYLE@ and @SCRIPT@ where those files go:
+#   cmake -DPAGE=index.html "-DSTYLES=a.css b.css" "-DSCRIPTS=a.js b.js" -DOUT=page_html.c -P THIS
+function(join files out)
+    separate_arguments(files UNIX_COMMAND "${files}")
+    set(all "\n")
+    foreach(file IN LISTS files)
+        file(READ "${file}" text)
+        string(APPEND all "${text}")
+    endforeach()
+    set(${out} "${all}" PARENT_SCOPE)
+endfunction()
+join("${STYLES}" style)
+join("${SCRIPTS}" script)
+file(READ "${PAGE}" page)
+string(REPLACE "@STYLE@" "${style}" page "${page}")
+string(REPLACE "@SCRIPT@" "${script}" page "${page}")
+string(HEX "${page}" bytes)
 string(LENGTH "${bytes}" digits)
 math(EXPR size "${digits} / 2")
 string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")
