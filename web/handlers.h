@@ -15,4 +15,10 @@ http_handler snapshot_jpg_get, snapshot_png_get;                               /
 http_handler api_controls_get, api_controls_patch;                             /* api_controls.c */
 http_handler api_events_get;                                                   /* event_stream.c */
 
+http_handler session_post, session_delete; /* web_session.c */
+
+http_handler metrics_get;         /* metrics.c */
+http_handler api_stats_get;       /* api_stats.c */
+http_handler api_description_get; /* api_description.c */
+
 #endif

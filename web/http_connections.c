@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-enum { PEERS = 1024, LOOK_MS = 250 };
+enum { PEERS = 1024, LOOK_MS = 250, GUESSES = 10 };
 
 enum connection_phase { PHASE_NEW, PHASE_REST, PHASE_WORK, PHASE_WAIT, PHASE_SEND };
 
@@ -23,6 +23,8 @@ struct http_peer {
     uint64_t connections;
     double allowance; /* requests that may come at once */
     int64_t seen_ns;
+    double guesses; /* wrong tokens that are not forgotten yet */
+    int64_t guessed_ns;
 };
 
 struct http_connection {
@@ -65,7 +67,8 @@ static void peer_key(const struct sockaddr *address, uint8_t key[8])
 
 static bool peer_is_free(const struct http_peer *p, int64_t now)
 {
-    return p->connections == 0 && now - p->seen_ns > 10 * INT64_C(1000000000);
+    return p->connections == 0 && now - p->seen_ns > 10 * INT64_C(1000000000) &&
+           (p->guesses <= 0 || now - p->guessed_ns > 60 * INT64_C(1000000000));
 }
 
 /* The row of an address; the oldest one without connections makes room. */
@@ -256,6 +259,29 @@ enum http_admission http_connection_asks(struct http_connection *c)
     t->counts.refused_rate += !may;
     pthread_mutex_unlock(&t->lock);
     return may ? HTTP_ADMITTED : HTTP_TOO_OFTEN;
+}
+
+/* Ten wrong tokens at once; one is forgotten every six seconds. */
+bool http_connection_may_guess(struct http_connection *c)
+{
+    struct http_connections *t = c->table;
+    int64_t now = monotonic_ns();
+    pthread_mutex_lock(&t->lock);
+    struct http_peer *p = c->peer;
+    p->guesses -= (double)(now - p->guessed_ns) * 1e-9 / 6;
+    p->guesses = p->guesses < 0 ? 0 : p->guesses;
+    p->guessed_ns = now;
+    bool may = p->guesses < GUESSES;
+    pthread_mutex_unlock(&t->lock);
+    return may;
+}
+
+void http_connection_guessed(struct http_connection *c)
+{
+    pthread_mutex_lock(&c->table->lock);
+    c->peer->guesses += 1;
+    c->table->counts.refused_tokens++;
+    pthread_mutex_unlock(&c->table->lock);
 }
 
 void http_connection_rests(struct http_connection *c)

@@ -21,7 +21,7 @@ struct http_connection;
 struct http_connection_counts {
     uint64_t open, accepted;
     uint64_t cut_header, cut_idle, cut_stall; /* by time */
-    uint64_t refused_connections, refused_rate;
+    uint64_t refused_connections, refused_rate, refused_tokens;
 };
 
 /* NULL: no memory, no thread. */
@@ -38,6 +38,9 @@ void http_connection_remove(struct http_connection *c);
 enum http_admission { HTTP_ADMITTED, HTTP_TOO_MANY, HTTP_TOO_MANY_OF_ADDRESS, HTTP_TOO_OFTEN };
 /* A request begins. */
 enum http_admission http_connection_asks(struct http_connection *c);
+/* Whether its address may show another token; it has shown a wrong one. */
+bool http_connection_may_guess(struct http_connection *c);
+void http_connection_guessed(struct http_connection *c);
 void http_connection_rests(struct http_connection *c); /* its request is answered */
 void http_connection_waits(struct http_connection *c); /* for something to send */
 void http_connection_sends(struct http_connection *c); /* one piece, from now on */

@@ -107,6 +107,12 @@ static const struct {
 };
 enum { NAMES = sizeof(names) / sizeof(*names) };
 
+const char *stream_query_name(unsigned i, const char **form)
+{
+    *form = i < NAMES ? names[i].form : "";
+    return i < NAMES ? names[i].name : NULL;
+}
+
 bool stream_query_set(struct stream_query *q, const char *name, const char *value,
                       char why[QUERY_WHY])
 {

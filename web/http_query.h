@@ -23,6 +23,8 @@ struct stream_query {
     unsigned seen; /* bits of the names that stood */
 };
 
+/* The name of parameter i, and the form of its value. NULL: there is none. */
+const char *stream_query_name(unsigned i, const char **form);
 void stream_query_preset(struct stream_query *q);
 /* One name and its value, as they came; value NULL: there was no =. False with the reason. */
 bool stream_query_set(struct stream_query *q, const char *name, const char *value,

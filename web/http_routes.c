@@ -10,9 +10,13 @@
 #define JSON "application/json"
 
 const struct http_route http_routes[] = {
-    {"GET", "/", page_get, HTTP_READ, "The page", "text/html"},
+    {"GET", "/", page_get, HTTP_PUBLIC, "The page", "text/html"},
     {"GET", "/healthz", healthz_get, HTTP_PUBLIC, "200 while this program works", "text/plain"},
     {"GET", "/readyz", readyz_get, HTTP_PUBLIC, "200 while the daemon answers, else 503",
+     "text/plain"},
+    {"POST", "/api/v1/session", session_post, HTTP_READ, "A cookie for the token that is shown",
+     "text/plain"},
+    {"DELETE", "/api/v1/session", session_delete, HTTP_PUBLIC, "Take the cookie back",
      "text/plain"},
     {"GET", "/api/v1/sources", api_sources_get, HTTP_READ, "All sources", JSON},
     {"GET", "/streams/{name}.mjpeg", stream_mjpeg_get, HTTP_READ, "Frames as parts of JPEG",
@@ -32,6 +36,9 @@ const struct http_route http_routes[] = {
      "The controls of a camera", JSON},
     {"PATCH", "/api/v1/sources/{name}/controls", api_controls_patch, HTTP_CONTROL,
      "Sets controls of a camera", JSON},
+    {"GET", "/metrics", metrics_get, HTTP_READ, "Figures in Prometheus' text form", "text/plain"},
+    {"GET", "/api/v1/stats", api_stats_get, HTTP_READ, "The daemon and this program", JSON},
+    {"GET", "/api/v1/openapi.json", api_description_get, HTTP_READ, "This description", JSON},
     {"GET", "/api/v1/sources/{name}", api_source_get, HTTP_READ, "One source", JSON},
 };
 const size_t http_route_count = sizeof(http_routes) / sizeof(*http_routes);

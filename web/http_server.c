@@ -11,6 +11,7 @@
 #include "web/http_path.h"
 #include "web/http_reply.h"
 #include "web/web.h"
+#include "web/web_tls.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -67,21 +68,37 @@ static void place_tell(struct web *web, int fd)
              bracket ? "]" : "", ntohs((uint16_t)port));
 }
 
+/* False: the place is none. The caller frees *found by freeaddrinfo. */
+static bool place_resolve(struct web *web, struct addrinfo **found, char *why, size_t size)
+{
+    const struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE,
+                                   .ai_socktype = SOCK_STREAM};
+    char port[8];
+    if (place_split(web->options.listen, web->address, port) &&
+        getaddrinfo(web->address, port, &hints, found) == 0)
+        return true;
+    snprintf(why, size, "%.80s: expected ADDRESS:PORT with a number as address",
+             web->options.listen);
+    return false;
+}
+
+bool http_place_check(struct web *web, char *why, size_t size)
+{
+    struct addrinfo *found = NULL;
+    bool good = place_resolve(web, &found, why, size);
+    if (good)
+        freeaddrinfo(found);
+    return good;
+}
+
 int http_listen(struct web *web, char *why, size_t size)
 {
-    struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE,
-                             .ai_socktype = SOCK_STREAM},
-                    *found = NULL;
-    const char *place = web->options.listen;
-    char port[8];
-    if (!place_split(place, web->address, port) ||
-        getaddrinfo(web->address, port, &hints, &found) != 0) {
-        snprintf(why, size, "%.80s: expected ADDRESS:PORT with a number as address", place);
+    struct addrinfo *found = NULL;
+    if (!place_resolve(web, &found, why, size))
         return -1;
-    }
     int fd = bind_to(found);
     if (fd < 0)
-        snprintf(why, size, "%.80s: %s", place, strerror(errno));
+        snprintf(why, size, "%.80s: %s", web->options.listen, strerror(errno));
     else
         place_tell(web, fd);
     freeaddrinfo(found);
@@ -128,7 +145,8 @@ static enum MHD_Result request_begin(struct web *web, struct MHD_Connection *mhd
     r->mhd = mhd;
     r->connection = info->socket_context;
     r->head = strcmp(method, "HEAD") == 0;
-    result = route_take(r, url, method);
+    if (http_guard_admit(r, &result))
+        result = route_take(r, url, method);
     if (!r->replied)
         http_guard_pass(r, &result);
     return result;
@@ -210,16 +228,18 @@ static void on_message(void *cls, const char *format, va_list args)
 static struct MHD_Daemon *daemon_start(struct web *web, int fd)
 {
     const struct web_limits *l = &web->options.limits;
-    return MHD_start_daemon(MHD_USE_POLL_INTERNAL_THREAD | MHD_USE_THREAD_PER_CONNECTION |
-                                MHD_USE_ERROR_LOG | MHD_USE_ITC,
-                            0, NULL, NULL, on_request, web, MHD_OPTION_EXTERNAL_LOGGER, on_message,
-                            NULL, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
-                            (unsigned)l->connections + EXCESS, MHD_OPTION_CONNECTION_TIMEOUT, 0U,
-                            MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)l->header_bytes,
-                            MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_UNESCAPE_CALLBACK,
-                            no_unescape, NULL, MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL,
-                            MHD_OPTION_NOTIFY_CONNECTION, on_connection, web,
-                            MHD_OPTION_THREAD_STACK_SIZE, (size_t)STACK, MHD_OPTION_END);
+    return MHD_start_daemon(
+        MHD_USE_POLL_INTERNAL_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_ERROR_LOG |
+            MHD_USE_ITC | (web->tls ? MHD_USE_TLS : 0),
+        0, NULL, NULL, on_request, web, MHD_OPTION_EXTERNAL_LOGGER, on_message, NULL,
+        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned)l->connections + EXCESS, MHD_OPTION_CONNECTION_TIMEOUT, 0U,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)l->header_bytes, MHD_OPTION_STRICT_FOR_CLIENT,
+        1, MHD_OPTION_UNESCAPE_CALLBACK, no_unescape, NULL, MHD_OPTION_NOTIFY_COMPLETED,
+        on_completed, NULL, MHD_OPTION_NOTIFY_CONNECTION, on_connection, web,
+        MHD_OPTION_THREAD_STACK_SIZE, (size_t)STACK,
+        web->tls ? MHD_OPTION_HTTPS_PRIORITIES : MHD_OPTION_END, WEB_TLS_PRIORITIES,
+        MHD_OPTION_HTTPS_CERT_CALLBACK2, web_tls_certificate, MHD_OPTION_END);
 }
 
 struct http_server *http_server_start(struct web *web, int fd)

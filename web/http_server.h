@@ -8,11 +8,14 @@
 #ifndef PELTON_HTTP_SERVER_H
 #define PELTON_HTTP_SERVER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct web;
 struct http_server;
 
+/* Fills web->address from options.listen. False: the reason. */
+bool http_place_check(struct web *web, char *why, size_t size);
 /* Binds options.listen and fills web->address and web->place. The descriptor, or -1 with the
  * reason.
  */

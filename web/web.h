@@ -13,6 +13,8 @@ struct control_board;
 struct daemon_watch;
 struct feed;
 struct http_connections;
+struct web_tls;
+struct web_tokens;
 
 struct web {
     struct web_options options;
@@ -23,6 +25,8 @@ struct web {
     struct daemon_watch *watch;
     struct feed *feed;
     struct control_board *controls;
+    struct web_tls *tls; /* NULL: plain HTTP */
+    struct web_tokens *tokens;
 };
 
 #endif

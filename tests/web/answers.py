@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The gateway answers: health, page, sources, and refusals in words.
 """
-import json, signal
+import json, re, signal
 import webtest as w
 
 args = w.t.arguments(__doc__)
@@ -43,6 +43,44 @@ def refusals(web):
                 f"{method} {path}: {got} {told['error']}")
 
 
+def description(web):
+    """Each path of the description answers as it says, with the type that it says."""
+    told = web.json("/api/v1/openapi.json")
+    for pattern, methods in told["paths"].items():
+        if "get" not in methods:
+            continue
+        says = list(methods["get"]["responses"]["200"]["content"])[0]
+        path = pattern.replace("{name}", "cam0")
+        if pattern == "/api/v1/events":
+            continue # it has no end: the test of the page reads it
+        wishes = "?frames=1" if any(p["name"] == "frames" for p in methods["get"]["parameters"]
+                                    ) and "snapshot" not in path else ""
+        encoded = path.endswith((".h264", ".mp4", ".ts")) # of cameras there are none
+        status, headers, body = web.ask(path + wishes)
+        good = status == 200 and headers["Content-Type"].startswith(says)
+        w.check(good or (encoded and status >= 400), f"{path}: {status} {headers['Content-Type']}")
+        if says == "application/json" and good:
+            json.loads(body)
+
+
+def metrics(web):
+    """Each line has the form of Prometheus' text, and each series a type."""
+    text, types = web.ask("/metrics")[2].decode(), {}
+    for line in text.splitlines():
+        if line.startswith("# TYPE"):
+            types[line.split()[2]] = line.split()[3]
+        elif not line.startswith("#"):
+            found = re.fullmatch(r'(\w+)(?:\{(?:\w+="(?:[^"\\\n]|\\.)*",?)+\})? (\S+)', line)
+            w.check(found and found[1] in types and float(found[2]) >= 0, line) if not (
+                found and found[1] in types) else None
+    w.check("pelton_up 1" in text and 'pelton_source_up{source="cam0"} 1' in text,
+            f"/metrics: {len(types)} names")
+    frames = re.search(r'pelton_source_frames_total\{source="cam0"\} (\d+)', text)
+    w.check(frames and int(frames[1]) > 0, "it counts frames")
+    told = web.json("/api/v1/stats")
+    w.check(told["daemon"]["connected"] and told["sources"][0]["frames"] > 0, "/api/v1/stats")
+
+
 def without_daemon(daemon, web):
     daemon.process.send_signal(signal.SIGTERM)
     w.check(w.t.wait_until(lambda: web.ask("/readyz")[0] == 503, 5), "/readyz without a daemon")
@@ -56,5 +94,7 @@ with w.t.Daemon(args, *w.cameras(args, 2)) as daemon, w.Web(args, daemon.socket)
     page(web)
     sources(web)
     refusals(web)
+    description(web)
+    metrics(web)
     without_daemon(daemon, web)
 w.finish()
