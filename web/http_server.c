@@ -16,13 +16,14 @@
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { BACKLOG = 256, STACK = 256 * 1024, EXCESS = 64 };
+enum { BACKLOG = 256, STACK = 256 * 1024, EXCESS = 64, UNSENT = 128 * 1024 };
 
 struct http_server {
     struct MHD_Daemon *mhd;
@@ -204,6 +205,8 @@ static void on_connection(void *cls, struct MHD_Connection *mhd, void **context,
         return;
     }
     int fd = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+    int unsent = UNSENT; /* frames wait here, where newer ones can take their place */
+    setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent));
     const struct sockaddr *address =
         MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr;
     *context = http_connection_add(web->connections, fd, address);

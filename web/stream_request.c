@@ -105,17 +105,23 @@ struct web_frame *stream_first_frame(struct http_request *r, struct feed_reader 
     struct pelton_failure why = {.code = PELTON_ERR_INPUT, .cause = "the source has no frame"};
     int64_t end = monotonic_ns() + (int64_t)FIRST_MS * 1000000;
     enum feed_news news = FEED_NOTHING;
-    while (news == FEED_NOTHING && monotonic_ns() < end && !r->web->stopping &&
+    struct web_frame *found = NULL;
+    http_connection_waits(r->connection);
+    while (!found && news == FEED_NOTHING && monotonic_ns() < end && !r->web->stopping &&
            !http_connection_gone(r->connection)) {
         struct web_frame *frame;
         news = feed_next(reader, HTTP_PATIENCE_MS, &frame, &why);
-        if (news == FEED_FRAME && frame->info.received_ns >= since_ns)
-            return frame;
-        if (news == FEED_FRAME) {
+        if (news != FEED_FRAME)
+            continue;
+        news = FEED_NOTHING;
+        if (frame->info.received_ns >= since_ns)
+            found = frame;
+        else
             feed_drop(frame);
-            news = FEED_NOTHING;
-        }
     }
+    http_connection_sends(r->connection);
+    if (found)
+        return found;
     if (news == FEED_NOTHING) {
         why.code = PELTON_ERR_TIMEOUT;
         feed_waits(reader, why.cause);

@@ -92,7 +92,7 @@ def slow(daemon_socket):
         crowd = [socket.create_connection(("127.0.0.1", web.port)) for _ in range(60)]
         reader = socket.create_connection(("127.0.0.1", web.port))
         reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        reader.sendall(b"GET /streams/cam0.y4m HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        reader.sendall(b"GET /streams/cam0.y4m?size=1280x720 HTTP/1.1\r\nHost: localhost\r\n\r\n")
         for s in crowd[:40]:
             s.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n")
         for s in crowd[40:]:
