@@ -103,9 +103,8 @@ struct bench_hashers *bench_hashers_open(unsigned threads)
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     while (h->fd >= 0 && h->n_threads < threads && h->n_threads < MAX_THREADS &&
-           pthread_create(&h->threads[h->n_threads], NULL, hasher, h) == 0) {
+           pthread_create(&h->threads[h->n_threads], NULL, hasher, h) == 0)
         h->n_threads++;
-    }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return h;
 }

@@ -40,8 +40,28 @@ static int frames_of(struct client_options *o, const char *format, struct failur
     return cmd_decode(o, f);
 }
 
+/* Units wait for a key picture's reader, and drops go on at the next one. */
+static int units_of(struct client_options *o, struct failure *f)
+{
+    char name[512];
+    int rc = input_resolve_name(o, name, sizeof(name), f);
+    if (rc)
+        return rc;
+    o->write.path = o->write.path ? o->write.path : "-";
+    o->write.format = o->write.format || strcmp(o->write.path, "-") ? o->write.format : "h264";
+    if (!o->read.policy_given)
+        o->read.policy = is_live(o->inputs[0]) ? PELTON_LATEST : PELTON_LOSSLESS;
+    bool files = strcmp(o->write.path, "-") != 0 && !strstr(o->write.path, "://");
+    if (!files && !strcmp(o->write.path, "-") && isatty(STDOUT_FILENO))
+        return fail_with(f, X_USAGE, "-o FILE writes a file, | ffplay - shows the pictures",
+                         "standard output is a terminal, and encoded video is no text");
+    return record_units(o, files, f);
+}
+
 int cmd_pipe(struct client_options *o, struct failure *f)
 {
+    if (record_wanted(o))
+        return units_of(o, f);
     return frames_of(o, "yuv4mpegpipe", f);
 }
 

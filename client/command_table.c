@@ -58,8 +58,21 @@ const struct command commands[] = {
      "Needs ffplay, which comes with ffmpeg.", "pelton view sim://clip.mp4", cmd_view},
     {CMD_PIPE, "pipe", "NAME [-f FORMAT] [-o OUT]", "write a source's frames to a pipe or a file",
      "Works as decode, but takes the newest frames. A slow reader misses some of them and hurts "
-     "nobody else.",
-     "pelton pipe front | ffmpeg -i - out.mp4", cmd_pipe},
+     "nobody else. With -c copy, or in h264, mpegts, mp4 and rtsp, it writes the source's H.264 as "
+     "it came. rtsp publishes it at a server.",
+     "pelton pipe front | ffmpeg -i - out.mp4\n"
+     "pelton pipe front -f mpegts -c copy - | ffplay -\n"
+     "pelton pipe front -f rtsp rtsp://server/front",
+     cmd_pipe},
+    {CMD_RECORD, "record", "NAME -o FILE [--segment TIME]",
+     "record the H.264 of a source as it came",
+     "NAME is a name of the configuration, an address, or a file. The packets are the source's: "
+     "nothing is decoded, and nothing is lost. It ends with the source, -t or an interrupt. A file "
+     "gets its name when it is complete. Until then it is FILE.part, which can be played as far as "
+     "it goes. A source with blurred rectangles is refused.",
+     "pelton record front -o front.mkv -t 60\n"
+     "pelton record front -o /srv/front.mp4 --segment 600 --keep 144",
+     cmd_record},
     {CMD_SNAPSHOT, "snapshot", "NAME -o FILE", "write one frame", "",
      "pelton snapshot front -o now.png --after-now", cmd_snapshot},
     {CMD_GET, "get", "NAME [CONTROL...]", "print a camera's controls",

@@ -169,7 +169,8 @@ int input_subscribe(const struct client_options *o, struct pelton *conn,
 
 static bool is_name(const char *text)
 {
-    return !strstr(text, "://") && strncmp(text, "source:", 7) != 0 && access(text, F_OK) < 0;
+    return !strstr(text, "://") && strncmp(text, "source:", 7) != 0 && strcmp(text, "-") != 0 &&
+           access(text, F_OK) < 0;
 }
 
 /* A plain word is a name of the configuration. The first input becomes its address, in buffer. */

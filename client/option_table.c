@@ -14,35 +14,52 @@
 const struct option_row option_rows[] = {
     {"i", "input", "IN", NULL, "FILE", CMD_DECODE | CMD_PROBE | CMD_BENCH, OPTION_ALL(parse_input),
      "Input: a file, - for standard input, or a URL that the daemon opens. bench takes several."},
-    {"o", "output", "OUT", NULL, "FILE", CMD_DECODE | CMD_FRAMES,
+    {"o", "output", "OUT", NULL, "FILE", CMD_DECODE | CMD_FRAMES | CMD_RECORD,
      VALUE(text_string, const char *, write.path),
      "Output: a file, or - for standard output. PNG and JPEG need a name with a number, as in "
      "frame%04d.png, or one frame. As the last word, -o may be left out."},
     {"f", "format", "FORMAT", "from the output's extension", FORMATS, CMD_DECODE | CMD_FRAMES,
      VALUE(text_string, const char *, write.format),
      "Output format: yuv4mpegpipe (y4m), rawvideo (raw), framemd5, md5, matroska (mkv; "
-     "uncompressed), image2 (png), mjpeg (jpg), null."},
-    {"y", "overwrite", NULL, NULL, NULL, CMD_DECODE | CMD_FRAMES,
+     "uncompressed), image2 (png), mjpeg (jpg), null. pipe has access units in h264, mpegts (ts), "
+     "mp4 and rtsp, and with -c copy in matroska."},
+    {"f", "format", "FORMAT", "from the output's extension", "mp4 matroska mpegts h264", CMD_RECORD,
+     VALUE(text_string, const char *, write.format),
+     "Container: mp4 (fragmented), matroska (mkv), mpegts (ts), h264."},
+    {"c:v", "codec:v codec vcodec", "copy", NULL, "copy", CMD_PIPE | CMD_RECORD,
+     VALUE(parse_codec, bool, write.copy),
+     "copy: the source's H.264 as it came, without decoding. -c copy is the same."},
+    {"segment", "segment_time", "TIME", "one file", NULL, CMD_RECORD,
+     VALUE(parse_segment, int64_t, write.segment_us),
+     "Begin another file after this time, at the next key picture. Its name has the time at which "
+     "it begins: out-20260131T235959.250Z.mp4."},
+    {"keep", NULL, "N", "all", NULL, CMD_RECORD, WHOLE(text_u32, uint32_t, write.keep, 1, 1000000),
+     "Keep the newest N segments, and remove older ones."},
+    {"max-size", NULL, "SIZE", "no limit", NULL, CMD_RECORD,
+     VALUE(parse_size, uint64_t, write.max_size),
+     "Remove the oldest segments while all of them are larger: bytes, or with k, M, G or T."},
+    {"y", "overwrite", NULL, NULL, NULL, CMD_DECODE | CMD_FRAMES | CMD_RECORD,
      WHOLE(text_constant, enum overwrite, write.overwrite, OVERWRITE_YES, 0),
      "Overwrite an output file that exists."},
-    {"n", NULL, NULL, NULL, NULL, CMD_DECODE | CMD_FRAMES,
+    {"n", NULL, NULL, NULL, NULL, CMD_DECODE | CMD_FRAMES | CMD_RECORD,
      WHOLE(text_constant, enum overwrite, write.overwrite, OVERWRITE_NO, 0),
      "Never overwrite, never ask."},
-    {"ss", "start", "TIME", NULL, NULL, CMD_DECODE, VALUE(parse_time, int64_t, read.start_us),
+    {"ss", "start", "TIME", NULL, NULL, CMD_DECODE | CMD_RECORD,
+     VALUE(parse_time, int64_t, read.start_us),
      "Start at this time: seconds (12.5), [HH:]MM:SS[.m], or with a unit (200ms)."},
-    {"t", "duration", "TIME", NULL, NULL, CMD_DECODE | CMD_PIPE | CMD_VIEW | CMD_BENCH,
+    {"t", "duration", "TIME", NULL, NULL, CMD_DECODE | CMD_PIPE | CMD_VIEW | CMD_BENCH | CMD_RECORD,
      VALUE(parse_time, int64_t, read.duration_us),
      "Stop after this much of the stream. bench measures for this long and repeats the input as "
      "needed."},
     {"to", NULL, "TIME", NULL, NULL, CMD_DECODE, VALUE(parse_time, int64_t, read.end_us),
      "Stop at this time of the input. -t goes before it."},
-    {"frames:v", "frames vframes", "N", "all", NULL, CMD_DECODE | CMD_PIPE | CMD_VIEW,
+    {"frames:v", "frames vframes", "N", "all", NULL, CMD_DECODE | CMD_PIPE | CMD_VIEW | CMD_RECORD,
      WHOLE(text_u64, uint64_t, read.max_frames, 1, INT64_MAX),
      "Stop after N frames. Frames that --policy, --max-fps, --skip-frame or --on-error leave out "
      "do "
      "not count."},
     {"map", NULL, "0:v:N", "as ffmpeg chooses", "0:v 0:v:0 0:v:1",
-     CMD_DECODE | CMD_PIPE | CMD_PROBE, VALUE(parse_map, uint32_t, read.video),
+     CMD_DECODE | CMD_PIPE | CMD_PROBE | CMD_RECORD, VALUE(parse_map, uint32_t, read.video),
      "Take the N-th video stream of the input, from 0 on; pelton probe lists them. Without it the "
      "container's default comes first, then the largest."},
     {"noautorotate", NULL, NULL, NULL, NULL, CMD_DECODE,
@@ -189,8 +206,7 @@ const struct option_row option_rows[] = {
      "Use this kernel, whatever was measured: wavefront=intra-diagonal, "
      "wavefront=intra-persistent, readback=memfd-linear, readback=memfd-copy. Commas separate "
      "several. It changes the time, never the result."},
-    {"c", "config", "KEY=VALUE", NULL, NULL, CMD_DAEMON | GROUP_DEVELOPER,
-     VALUE(parse_config, struct connect_options, connect),
+    {"c", "config", "KEY=VALUE", NULL, NULL, CMD_DAEMON | GROUP_DEVELOPER, OPTION_ALL(parse_config),
      "A setting of the private daemon. The option may be given several times."},
     {"lookahead", NULL, "N", "by memory", NULL, CMD_DECODE | CMD_BENCH | GROUP_DEVELOPER,
      WHOLE(parse_lookahead, struct connect_options, connect, 1, 4096),
@@ -209,7 +225,7 @@ const struct option_row option_rows[] = {
     {"camera", NULL, "N", "0", NULL, CMD_CALIB, WHOLE(text_u32, uint32_t, calib.camera, 0, 1000),
      "The number of the camera in a Kalibr camchain."},
     {"policy", NULL, "POLICY", "latest for live and named sources, lossless for files and decode",
-     "latest fifo fifo:8 lossless", CMD_DECODE | CMD_PIPE | CMD_VIEW,
+     "latest fifo fifo:8 lossless", CMD_DECODE | CMD_PIPE | CMD_VIEW | CMD_RECORD,
      VALUE(parse_policy, struct read_options, read),
      "What a reader gets that is slower than the source. latest: the newest frame. fifo:N: the "
      "newest N frames in order, 1 to 60; fifo alone means 4. lossless: every frame; files wait, a "

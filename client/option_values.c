@@ -5,6 +5,7 @@
 #include "client/option_table.h"
 #include "proto/blur.h"
 
+#include <errno.h>
 #include <libavutil/parseutils.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -201,9 +202,56 @@ static int connect_add_config(struct connect_options *c, const char *value,
     return 0;
 }
 
+/* As users of ffmpeg type it, -c is another option. */
 int parse_config(const struct option_text *t, void *place)
 {
-    return connect_add_config(place, t->value, t->fault);
+    struct client_options *o = place;
+    if (!strcmp(t->value, "copy")) {
+        o->write.copy = true;
+        return 0;
+    }
+    return connect_add_config(&o->connect, t->value, t->fault);
+}
+
+int parse_codec(const struct option_text *t, void *place)
+{
+    bool copy = !strcmp(t->value, "copy");
+    if (!copy && strcmp(t->value, "rawvideo") != 0)
+        return option_fail(
+            t->fault,
+            "pelton decode -f y4m - | ffmpeg -i - OUT encodes frames; copy takes the "
+            "source's bytes",
+            "-c:v %s: pelton encodes nothing", t->value);
+    *(bool *)place = copy;
+    return 0;
+}
+
+int parse_segment(const struct option_text *t, void *place)
+{
+    int64_t us = 0;
+    int rc = parse_time(t, &us);
+    if (rc == 0 && us < 1000000)
+        return option_fail(t->fault, "as in: --segment 600", "--segment %s: a second is the least",
+                           t->value);
+    if (rc == 0)
+        *(int64_t *)place = us;
+    return rc;
+}
+
+int parse_size(const struct option_text *t, void *place)
+{
+    static const char units[] = "kMGT";
+    char *end = NULL;
+    errno = 0;
+    unsigned long long bytes = strtoull(t->value, &end, 10);
+    const char *unit = *end ? strchr(units, *end == 'K' ? 'k' : *end) : NULL;
+    unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
+    bool good = end != t->value && t->value[0] >= '0' && t->value[0] <= '9' && !errno && bytes &&
+                (*end == 0 || (unit && !end[1])) && bytes <= UINT64_MAX >> shift;
+    if (!good)
+        return option_fail(t->fault, "bytes, or as in 500M and 20G", "%s: no size", t->value);
+    *(uint64_t *)place = (uint64_t)bytes << shift;
+    return 0;
 }
 
 int parse_device(const struct option_text *t, void *place)

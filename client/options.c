@@ -43,6 +43,7 @@ static int parse_positional(const char *word, struct client_options *o, struct f
     case CMD_DECODE:
         return parse_output(word, o, f);
     case CMD_PIPE:
+    case CMD_RECORD:
     case CMD_SNAPSHOT:
         return o->n_inputs > 0 ? parse_output(word, o, f) : add_input(word, o, f);
     case CMD_PROBE:
@@ -129,11 +130,10 @@ static int choose_command(int argc, char **argv, int *first, struct client_optio
     const char *word = argc > 1 ? argv[1] : "help";
     *first = 2;
     if (!strcmp(word, "-h") || !strcmp(word, "--help") || !strcmp(word, "-help") ||
-        !strcmp(word, "-?")) {
+        !strcmp(word, "-?"))
         word = "help";
-    } else if (!strcmp(word, "--version") || !strcmp(word, "-version") || !strcmp(word, "-V")) {
+    else if (!strcmp(word, "--version") || !strcmp(word, "-version") || !strcmp(word, "-V"))
         word = "version";
-    }
     o->command = command_find(word);
     if (!o->command && word[0] != '-' && is_input(word)) {
         o->command = command_find("probe");

@@ -59,7 +59,7 @@ static const struct output_format formats[] = {
 };
 enum { N_FORMATS = sizeof(formats) / sizeof(formats[0]) };
 
-static bool word_in(const char *words, const char *word)
+bool output_name_in(const char *words, const char *word)
 {
     size_t length = strlen(word);
     for (const char *p = words; *p;) {
@@ -82,7 +82,7 @@ int output_format_choose(const char *name, const char *path, const struct output
     for (int i = 0; i < N_FORMATS; i++) {
         const struct output_format *x = &formats[i];
         if (name ? !strcmp(name, x->name) || (x->alias && !strcmp(name, x->alias))
-                 : dot && word_in(x->extensions, dot + 1)) {
+                 : dot && output_name_in(x->extensions, dot + 1)) {
             *out = x;
             return 0;
         }
@@ -294,9 +294,8 @@ static int same_kind(const struct client_output *o, const AVFrame *frame, struct
     const char *before = av_get_pix_fmt_name((enum AVPixelFormat)p->format),
                *now = av_get_pix_fmt_name((enum AVPixelFormat)frame->format);
     if (!o->params.format->one_kind ||
-        (frame->width == p->width && frame->height == p->height && frame->format == p->format)) {
+        (frame->width == p->width && frame->height == p->height && frame->format == p->format))
         return 0;
-    }
     return fail_with(f, X_OTHER, "rawvideo, framemd5 and png take them as they come",
                      "%s: pictures change from %s %dx%d to %s %dx%d, which %s cannot hold",
                      strcmp(o->params.path, "-") ? o->params.path : "standard output",

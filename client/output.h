@@ -27,6 +27,9 @@ struct output_format {
 int output_format_choose(const char *name, const char *path, const struct output_format **out,
                          struct failure *f);
 
+/* A word of a list that is separated by spaces, in either case. */
+bool output_name_in(const char *words, const char *word);
+
 struct output_params {
     const struct output_format *format;
     const char *path; /* "-": standard output */

@@ -11,9 +11,10 @@ http_handler page_get;                                                         /
 http_handler healthz_get, readyz_get;                                          /* health.c */
 http_handler api_sources_get, api_source_get;                                  /* api_sources.c */
 http_handler stream_mjpeg_get, stream_y4m_get, stream_mkv_get, stream_nut_get; /* streams.c */
-http_handler snapshot_jpg_get, snapshot_png_get;                               /* snapshot.c */
-http_handler api_controls_get, api_controls_patch;                             /* api_controls.c */
-http_handler api_events_get;                                                   /* event_stream.c */
+http_handler stream_h264_get, stream_mp4_get, stream_ts_get; /* encoded_streams.c */
+http_handler snapshot_jpg_get, snapshot_png_get;             /* snapshot.c */
+http_handler api_controls_get, api_controls_patch;           /* api_controls.c */
+http_handler api_events_get;                                 /* event_stream.c */
 
 http_handler session_post, session_delete; /* web_session.c */
 

@@ -125,6 +125,13 @@ static const struct right right_cases[] = {
     {"pipe --max-fps 12.5", REAL, AT(read.max_fps), NULL, 12.5},
     {"decode -frames_at 7,10-20:5", U32, AT(read.n_frames_at), NULL, 2},
     {"decode -skip_frame nokey", U32, AT(read.skip), NULL, PELTON_SKIP_NONKEY},
+    {"record -f mkv", TEXT, AT(write.format), "mkv", 0},
+    {"record -c copy", FLAG, AT(write.copy), NULL, 1},
+    {"pipe -c:v copy", FLAG, AT(write.copy), NULL, 1},
+    {"record --segment 10:00", I64, AT(write.segment_us), NULL, 600000000},
+    {"record --keep 144", U32, AT(write.keep), NULL, 144},
+    {"record --max-size 20G", U64, AT(write.max_size), NULL, 21474836480},
+    {"record --max-size 1000", U64, AT(write.max_size), NULL, 1000},
 };
 
 static int parse_line(struct client_options *o, struct failure *f, const char *line)

@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""pelton record, and pelton pipe of access units: packets are the source's in every container.
+Files come whole or stay ".part". Segments begin with key pictures and go with time. A cut recording
+and a full disk leave a file that plays. RTSP is published at a server.
+"""
+import pathlib, re, signal, socket, subprocess, sys, tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import peltontest as t
+
+args = t.arguments(__doc__)
+FAILURES = []
+
+
+def check(good, what):
+    print("passed:" if good else "FAILED:", what, flush=True)
+    if not good:
+        FAILURES.append(what)
+
+
+def packets(path):
+    """Sizes and hashes."""
+    run = subprocess.run([args.ffmpeg, "-v", "error", "-nostdin", "-i", path, "-map", "0:v", "-c",
+                          "copy", "-f", "framemd5", "-"], capture_output=True, text=True)
+    return [l.replace(" ", "").split(",")[4:6] for l in run.stdout.splitlines() if l[0] != "#"]
+
+
+def pelton(d, *words, **more):
+    return subprocess.run([args.bin + "/pelton", words[0], "--socket", d.socket, *words[1:]],
+                          capture_output=True, stdin=subprocess.DEVNULL, **more)
+
+
+def clip(folder, name, bframes):
+    path = f"{folder}/{name}.mp4"
+    subprocess.run([args.ffmpeg, "-v", "error", "-y", "-f", "lavfi", "-i",
+                    f"testsrc2=s=96x64:r=25:d=6,noise=alls=12", "-c:v", "libx264", "-g",
+                    "25", "-sc_threshold", "0", "-bf", bframes, path], check=True)
+    return path
+
+
+def containers(d, folder, path):
+    for end in ("mp4", "mkv", "ts", "264"):
+        want, out = f"{folder}/want.{end}", f"{folder}/out.{end}"
+        subprocess.run([args.ffmpeg, "-v", "error", "-y", "-i", path, "-c", "copy", want],
+                       check=True)
+        run = pelton(d, "record", path, "-o", out)
+        got = packets(out)
+        check(run.returncode == 0 and got == packets(want) and len(got) == 150,
+              f"{end}: {len(got)} packets are the source's {run.stderr.decode()[-100:]!r}")
+        check(not list(pathlib.Path(folder).glob("*.part")), f"{end}: no part is left")
+    for words in (["-f", "mpegts"], ["-f", "mp4"], ["-c", "copy", "-f", "matroska"],
+                  ["-c:v", "copy", "-f", "h264"]):
+        run = pelton(d, "pipe", path, *words, "-")
+        pipe = f"{folder}/pipe"
+        pathlib.Path(pipe).write_bytes(run.stdout)
+        check(run.returncode == 0 and len(packets(pipe)) == 150, f"pipe {' '.join(words)}")
+    run = pelton(d, "record", path, "-o", f"{folder}/out.mp4", "-n")
+    check(run.returncode == 1 and b"exists" in run.stderr, "a file that exists stays")
+    run = pelton(d, "record", path, "-o", f"{folder}/short.mkv", "-t", "2")
+    n = len(packets(f"{folder}/short.mkv"))
+    check(run.returncode == 0 and 48 <= n <= 53, f"-t 2: {n} packets")
+    for words, hint in ((["-o", f"{folder}/x.webm"], b"-f is one of"), ([], b"-o FILE"),
+                        (["-o", f"{folder}/x.mp4", "--keep", "3"], b"--segment")):
+        run = pelton(d, "record", path, *words)
+        check(run.returncode == 2 and hint in run.stderr, f"refused: {words} {run.stderr[-80:]}")
+
+
+def segments(d, folder, path):
+    run = pelton(d, "record", path, "-o", f"{folder}/part.mkv", "--segment", "2")
+    files = sorted(pathlib.Path(folder).glob("part-*.mkv"))
+    lengths = [len(packets(str(f))) for f in files]
+    check(run.returncode == 0 and lengths == [50, 50, 50], f"segments: {lengths}")
+    whole = [p for f in files for p in packets(str(f))]
+    check(whole == packets(path), "segments: together they are the source")
+    check(all(re.fullmatch(r"part-\d{8}T\d{6}\.\d{3}Z\.mkv", f.name) for f in files),
+          f"segments: {files[0].name}")
+    other = pathlib.Path(folder, "part-note.mkv")
+    other.write_text("mine")
+    run = pelton(d, "record", path, "-o", f"{folder}/part.mkv", "--segment", "1", "--keep", "2")
+    left = sorted(f.name for f in pathlib.Path(folder).glob("part-2*.mkv"))
+    check(run.returncode == 0 and len(left) == 2 and other.exists(), f"--keep 2: {len(left)}")
+    run = pelton(d, "record", path, "-o", f"{folder}/part.mkv", "--segment", "1", "--max-size",
+                 "1k")
+    left = list(pathlib.Path(folder).glob("part-2*.mkv"))
+    check(run.returncode == 0 and len(left) == 1, f"--max-size: {len(left)} segment")
+
+
+def cut(d, folder):
+    """A recorder that is killed leaves what can be played; an interrupt ends a file regularly."""
+    stream = pathlib.Path(folder, "want.ts").read_bytes()
+    for end in ("mp4", "mkv", "ts"):
+        out = f"{folder}/cut.{end}"
+        run = subprocess.Popen([args.bin + "/pelton", "record", "--socket", d.socket, "-", "-o",
+                                out], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        run.stdin.write(stream)
+        run.stdin.flush() # and it stays open, so the recording goes on
+        part = pathlib.Path(out + ".part")
+        t.wait_until(lambda: part.exists() and len(packets(str(part))) >= 100, 10)
+        run.send_signal(signal.SIGINT if end == "ts" else signal.SIGKILL)
+        run.wait()
+        run.stdin.close()
+        left = out if end == "ts" else str(part)
+        check(len(packets(left)) >= 100 and part.exists() == (end != "ts"),
+              f"{end}: {left.rsplit('/')[-1]} plays, {len(packets(left))} packets")
+
+
+def full(d, folder, path):
+    """A full disk, in words."""
+    disk = folder + "/disk"
+    pathlib.Path(disk).mkdir()
+    run = subprocess.run(["unshare", "-rm", "sh", "-c", "mount -t tmpfs -o size=48k none \"$0\" && "
+                          "\"$@\"; code=$?; ls \"$0\"; exit $code", disk, args.bin + "/pelton",
+                          "record", "--socket", d.socket, path, "-o", disk + "/out.mkv"],
+                         capture_output=True)
+    if b"unshare" in run.stderr or b"mount:" in run.stderr:
+        print("skipped: full disk: no mount namespace")
+        return
+    check(run.returncode == 1 and b"No space left" in run.stderr and b"out.mkv.part" in run.stdout,
+          f"a full disk: {run.stderr.decode()!r}")
+
+
+def rtsp(d, folder, path):
+    """FFmpeg listens as a server that streams are published at."""
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port = s.getsockname()[1]
+    url, out = f"rtsp://127.0.0.1:{port}/live", f"{folder}/pushed.mkv"
+    server = subprocess.Popen([args.ffmpeg, "-v", "error", "-nostdin", "-y", "-rtsp_flags",
+                               "listen", "-i", url, "-c", "copy", out], stderr=subprocess.PIPE)
+    sockets = lambda: [l.split() for l in open("/proc/net/tcp")]
+    t.wait_until(lambda: any(s[1].endswith(f":{port:04X}") and s[3] == "0A" for s in sockets()), 5)
+    run = pelton(d, "pipe", path, "-f", "rtsp", url, "-t", "3")
+    server.wait(t.patience(10))
+    got = packets(out)
+    check(run.returncode == 0 and len(got) >= 60, f"rtsp: {len(got)} packets arrive "
+          f"{run.stderr[-100:]} {server.stderr.read()[-200:]}")
+    run = pelton(d, "pipe", path, "-f", "rtsp", f"rtsp://127.0.0.1:{port}/live")
+    check(run.returncode == 1 and b"hint: check that the server runs" in run.stderr,
+          f"rtsp: nobody listens: {run.stderr.decode()!r}")
+
+
+with tempfile.TemporaryDirectory() as folder:
+    path, camera = clip(folder, "clip", "2"), clip(folder, "camera", "0")
+    with t.Daemon(args) as d:
+        containers(d, folder, path)
+        segments(d, folder, path)
+        cut(d, folder)
+        full(d, folder, path)
+        rtsp(d, folder, camera)
+    print(f"{len(FAILURES)} failures")
+sys.exit(bool(FAILURES))
