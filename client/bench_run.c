@@ -53,6 +53,7 @@ static int lane_open(struct run *r, struct lane *lane, const char *input, uint64
         return rc;
     input_params(b->o, &lane->source, &params);
     params.bench.transport = transports[r->mode];
+    params.pix_fmt = b->o->write.pix_fmt;
     params.duration_us = -1;
     params.max_frames = max_frames;
     params.realtime = b->o->bench.live;

@@ -83,6 +83,7 @@ static int verify_input(struct bench *b, const char *input, struct bench_pass *p
     if (rc == 0) {
         struct pelton_open_params params;
         input_params(b->o, &source, &params);
+        params.output = (struct pelton_output){0}; /* FFmpeg's are not converted */
         params.duration_us = -1;
         rc = pelton_open(b->conn, &params, timeout_ms(b->o), NULL, &stream) < 0
                  ? fail_pelton(b->f, b->conn, source.name)

@@ -53,8 +53,9 @@ int decode_begin_without_frame(struct decode *d)
     }
     AVFrame *p = d->picture;
     p->format = format;
-    p->width = (int)d->info.width;
-    p->height = (int)d->info.height;
+    const struct pelton_output *output = &d->o->read.output;
+    p->width = (int)(output->width ? output->width : d->info.width);
+    p->height = (int)(output->height ? output->height : d->info.height);
     p->time_base = (AVRational){d->info.time_base.num, d->info.time_base.den};
     p->sample_aspect_ratio = (AVRational){d->info.sar.num, d->info.sar.den};
     struct output_stream s;

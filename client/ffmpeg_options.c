@@ -41,7 +41,6 @@ static const struct ffmpeg_option ffmpeg_options[] = {
     {"vf", true, NULL, FILTER},
     {"filter:v", true, NULL, FILTER},
     {"filter_complex", true, NULL, FILTER},
-    {"s", true, NULL, FILTER},
     {"r", true, NULL, FILTER},
     {"re", false, NULL, "pelton pipe 'sim://FILE' plays a file at its own pace"},
 };

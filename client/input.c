@@ -105,6 +105,7 @@ void input_params(const struct client_options *o, const struct client_input *s,
         .max_frames = frames_for_daemon(o, s),
         .on_error = o->read.on_error,
         .n_blur = o->read.n_blur,
+        .output = o->read.output,
     };
     memcpy(out->blur, o->read.blur, sizeof(out->blur));
 }

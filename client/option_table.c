@@ -71,12 +71,34 @@ const struct option_row option_rows[] = {
     {"pix-fmt", NULL, "FORMAT", "the stream's own",
      "gray gray10le yuv420p nv12 p010le yuv420p10le yuv422p yuv422p10le yuv444p yuv444p10le gbrp "
      "rgb24 bgr24 rgba rgb48le",
-     CMD_DECODE | CMD_FRAMES, VALUE(text_string, const char *, write.pix_fmt),
+     CMD_DECODE | CMD_FRAMES | CMD_BENCH, VALUE(text_string, const char *, write.pix_fmt),
      "Pixel format, by FFmpeg's name. The daemon delivers the stream's own: gray, yuv420p, "
      "yuv422p, yuv444p, gbrp, with 9le to 14le above 8 bits. It also delivers gray of the same "
      "depth (the luma plane), nv12 of yuv420p, and planar YUV with grey chroma of gray streams. "
      "Cameras give yuv420p, nv12, p010le, gray, rgb24, rgba and rgb48le (16-bit linear). The "
-     "client converts to other formats, as ffmpeg does."},
+     "client converts to other formats, as ffmpeg does. It also makes rgb24, bgr24, rgba and bgra "
+     "on the GPU, in the colours that the stream describes."},
+    {"s", "size", "WxH", "the picture's", "640x360 1280x720 1920x1080", CMD_DECODE | CMD_FRAMES,
+     VALUE(parse_output_size, struct pelton_output, read.output),
+     "Size of the frames. The GPU scales them. A picture that is turned has its size before."},
+    {"s", NULL, "WxH", "the picture's", "448x448", CMD_BENCH,
+     VALUE(parse_output_size, struct pelton_output, read.output),
+     "Size of the frames that the daemon delivers."},
+    {"crop", NULL, "X,Y,W,H", "the whole picture", NULL, CMD_DECODE | CMD_FRAMES,
+     VALUE(parse_crop, struct pelton_output, read.output),
+     "Only this rectangle of the picture, in pixels. It is cut out before -s and after --blur."},
+    {"filter", NULL, "FILTER", "bicubic", "bicubic bilinear area",
+     CMD_DECODE | CMD_FRAMES | CMD_BENCH,
+     WHOLE(text_choice, enum pelton_filter, read.output.filter, PELTON_BICUBIC, 0),
+     "How -s scales: bicubic, bilinear or area. All of them are wider where pictures get "
+     "smaller."},
+    {"type", NULL, "u8|f16|f32", "u8", "u8 f16 f32", CMD_BENCH | GROUP_DEVELOPER,
+     WHOLE(text_choice, enum pelton_type, read.output.type, PELTON_U8, 0),
+     "Type of the values that the daemon delivers, of --pix-fmt rgb24 and the like."},
+    {"layout", NULL, "format|nchw|nhwc", "format", "format nchw nhwc", CMD_BENCH | GROUP_DEVELOPER,
+     WHOLE(text_choice, enum pelton_layout, read.output.layout, PELTON_LAYOUT_FORMAT, 0),
+     "Where the values of a pixel stand: as the pixel format says, plane after plane, or side by "
+     "side."},
     {"q:v", "qscale:v qscale q", "N", "3", NULL, CMD_DECODE | CMD_FRAMES,
      WHOLE(text_u32, uint32_t, write.quality, 1, 31),
      "Quality of JPEG: 1 (best) to 31, as in ffmpeg. Other formats lose nothing."},

@@ -51,7 +51,8 @@ const struct option_row *option_row_next(unsigned command, enum option_group gro
 option_parser parse_log_level, parse_against, parse_time, parse_input, parse_policy, parse_blur,
     parse_config, parse_device, parse_lookahead, parse_gpu_debug, parse_no_tune, parse_tune_force,
     parse_min_fps, parse_kernel_size, parse_kernel_format, parse_sheet, parse_calib_size, parse_map,
-    parse_loops, parse_progress, parse_frames_at, parse_codec, parse_segment, parse_size;
+    parse_loops, parse_progress, parse_frames_at, parse_codec, parse_segment, parse_size,
+    parse_output_size, parse_crop;
 
 /* Prints the source of pelton(1). */
 void manual_print(void);

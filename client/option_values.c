@@ -319,6 +319,32 @@ int parse_kernel_format(const struct option_text *t, void *place)
     return 0;
 }
 
+int parse_output_size(const struct option_text *t, void *place)
+{
+    struct pelton_output *output = place;
+    unsigned width = 0, height = 0;
+    char rest;
+    if (sscanf(t->value, "%5ux%5u%c", &width, &height, &rest) != 2 || !width || !height ||
+        width > PELTON_MOST_SIZE || height > PELTON_MOST_SIZE)
+        return text_refuse(t, "a side has 1 to 16384 pixels, as in: -s 640x360");
+    output->width = width;
+    output->height = height;
+    return 0;
+}
+
+int parse_crop(const struct option_text *t, void *place)
+{
+    struct pelton_output *output = place;
+    struct pelton_rect r = {0};
+    char rest;
+    if (strchr(t->value, '-') ||
+        sscanf(t->value, "%9u,%9u,%9u,%9u%c", &r.x, &r.y, &r.width, &r.height, &rest) != 4 ||
+        !r.width || !r.height)
+        return text_refuse(t, "left, top, width and height, as in: --crop 100,50,640,360");
+    output->crop = r;
+    return 0;
+}
+
 /* 4x3 */
 int parse_sheet(const struct option_text *t, void *place)
 {

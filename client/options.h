@@ -49,6 +49,7 @@ struct read_options {
     enum pelton_on_error on_error;
     uint32_t n_blur;
     struct pelton_rect blur[PELTON_MAX_BLURS];
+    struct pelton_output output;
 };
 
 /* Where frames go. */

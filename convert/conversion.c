@@ -249,6 +249,54 @@ static uint32_t table_axes(struct conversion *c, bool fill)
 
 /* ---- making it ---- */
 
+static void shape_plane(struct conversion_shape *out, uint32_t row_bytes, uint32_t rows)
+{
+    out->row_bytes[out->planes] = row_bytes;
+    out->rows[out->planes++] = rows;
+}
+
+uint32_t conversion_channels(const struct conversion_wish *w)
+{
+    return w->kind != CONVERSION_PIXELS || !strcmp(w->order, "gray") ? 1
+                                                                     : (uint32_t)strlen(w->order);
+}
+
+static uint32_t value_bytes(const struct conversion_wish *w)
+{
+    if (w->kind != CONVERSION_PIXELS)
+        return w->depth > 8 ? 2 : 1;
+    return w->type == CONVERSION_U8 ? 1 : w->type == CONVERSION_F16 ? 2 : 4;
+}
+
+void conversion_shape(const struct conversion_wish *w, struct conversion_shape *out)
+{
+    uint32_t bytes = value_bytes(w), channels = conversion_channels(w);
+    out->planes = 0;
+    if (w->kind == CONVERSION_PIXELS) {
+        for (uint32_t i = 0; i < (w->packed ? 1 : channels); i++)
+            shape_plane(out, w->width * bytes * (w->packed ? channels : 1), w->height);
+        return;
+    }
+    uint32_t sx = step_of(w->chroma, false, 1), sy = step_of(w->chroma, true, 1),
+             row = (w->width + sx - 1) / sx * bytes, rows = (w->height + sy - 1) / sy;
+    shape_plane(out, w->width * bytes, w->height);
+    if (w->pairs)
+        shape_plane(out, 2 * row, rows);
+    for (int i = 0; i < 2 && w->chroma && !w->pairs; i++)
+        shape_plane(out, row, rows);
+}
+
+bool conversion_settle(const struct conversion_source *source, struct conversion_wish *wish,
+                       char why[160])
+{
+    struct conversion_wish w = *wish;
+    wish_settle(source, &w);
+    if (sizes_refused(source, &w, why) || colours_refused(source, &w, why))
+        return false;
+    *wish = w;
+    return true;
+}
+
 static void conversion_set(struct conversion *c, const struct conversion_source *source,
                            const struct conversion_wish *wish)
 {
@@ -256,11 +304,9 @@ static void conversion_set(struct conversion *c, const struct conversion_source 
     c->source = *source;
     c->wish = *wish;
     bool pixels = w->kind == CONVERSION_PIXELS;
-    c->channels = !pixels ? 1 : !strcmp(w->order, "gray") ? 1 : (uint32_t)strlen(w->order);
-    c->bytes = !pixels                     ? (w->depth > 8 ? 2 : 1)
-               : w->type == CONVERSION_U8  ? 1
-               : w->type == CONVERSION_F16 ? 2
-                                           : 4;
+    c->channels = conversion_channels(w);
+    c->bytes = value_bytes(w);
+    conversion_shape(w, &c->shape);
     c->table[CONVERT_KIND] = pixels ? CONVERT_KIND_PIXELS : CONVERT_KIND_PLANES;
     c->table[CONVERT_SOURCES] = source_planes(source, w);
     c->table[CONVERT_CHANNELS] = c->channels;
@@ -270,45 +316,18 @@ static void conversion_set(struct conversion *c, const struct conversion_source 
     c->table[CONVERT_PAIRS] = !pixels && w->pairs;
 }
 
-static void shape_plane(struct conversion_shape *out, uint32_t row_bytes, uint32_t rows)
-{
-    out->row_bytes[out->planes] = row_bytes;
-    out->rows[out->planes++] = rows;
-}
-
-static void conversion_set_shape(struct conversion *c)
-{
-    const struct conversion_wish *w = &c->wish;
-    struct conversion_shape *out = &c->shape;
-    if (w->kind == CONVERSION_PIXELS) {
-        uint32_t row = w->width * c->bytes;
-        for (uint32_t i = 0; i < (w->packed ? 1 : c->channels); i++)
-            shape_plane(out, w->packed ? row * c->channels : row, w->height);
-        return;
-    }
-    uint32_t sx = step_of(w->chroma, false, 1), sy = step_of(w->chroma, true, 1),
-             row = (w->width + sx - 1) / sx * c->bytes, rows = (w->height + sy - 1) / sy;
-    shape_plane(out, w->width * c->bytes, w->height);
-    if (w->pairs)
-        shape_plane(out, 2 * row, rows);
-    for (int i = 0; i < 2 && w->chroma && !w->pairs; i++)
-        shape_plane(out, row, rows);
-}
-
 struct conversion *conversion_create(const struct conversion_source *source,
                                      const struct conversion_wish *wish, char why[160])
 {
     struct conversion_wish w = *wish;
     why[0] = '\0';
-    wish_settle(source, &w);
-    if (sizes_refused(source, &w, why) || colours_refused(source, &w, why))
+    if (!conversion_settle(source, &w, why))
         return NULL;
     size_t head = sizeof(struct conversion) + 4 * CONVERT_HEAD_WORDS;
     struct conversion *sketch = calloc(1, head);
     if (!sketch)
         return NULL;
     conversion_set(sketch, source, &w);
-    conversion_set_shape(sketch);
     size_t words = table_axes(sketch, false);
     struct conversion *c = realloc(sketch, sizeof(*c) + 4 * words);
     if (!c) {

@@ -67,6 +67,14 @@ struct conversion {
     uint32_t table[];
 };
 
+/* Fills in the sizes that the wish leaves open. False: why[] says in one line what cannot be made.
+ */
+bool conversion_settle(const struct conversion_source *source, struct conversion_wish *wish,
+                       char why[160]);
+/* The output's planes of a settled wish. */
+void conversion_shape(const struct conversion_wish *wish, struct conversion_shape *out);
+uint32_t conversion_channels(const struct conversion_wish *wish); /* of pixels; of planes 1 */
+
 /* One malloc'd block. NULL: why[] says in one line what cannot be made; without memory why[0] is
  * 0. */
 struct conversion *conversion_create(const struct conversion_source *source,

@@ -22,7 +22,8 @@ static bool params_in_range(const struct pelton_open_params *p)
            p->views <= PELTON_VIEWS_BOTH && (int)p->side_data >= 0 &&
            p->side_data <= PELTON_SIDE_ALL && (int)p->bench.transport >= 0 &&
            p->bench.transport <= PELTON_DEVICE && p->n_blur <= PELTON_MAX_BLURS &&
-           (int)p->skip >= 0 && p->skip <= PELTON_SKIP_NONKEY && wire_wanted_valid(p);
+           (int)p->skip >= 0 && p->skip <= PELTON_SKIP_NONKEY && wire_wanted_valid(p) &&
+           wire_output_valid(&p->output);
 }
 
 static int params_check(struct pelton *conn, const struct pelton_open_params *p)

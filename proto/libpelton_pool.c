@@ -39,8 +39,8 @@ static bool encoded_valid(const Pelton__FormatChanged *m)
 
 static bool format_valid(const Pelton__FormatChanged *m)
 {
-    if (m->n_planes > 4 || m->width > MAX_SIDE || m->height > MAX_SIDE ||
-        (m->encoded && !encoded_valid(m)))
+    if (m->n_planes > 4 || m->width > MAX_SIDE || m->height > MAX_SIDE || m->layout > PELTON_NHWC ||
+        m->type > PELTON_F32 || m->channels > 4 || (m->encoded && !encoded_valid(m)))
         return false;
     if (m->memfd_size == 0)
         return true; /* no pool: nothing will be read */
@@ -131,6 +131,9 @@ static void pool_describe(struct pelton_pool *pool, const Pelton__FormatChanged 
     wire_colour_to(m->colour, &pool->colour);
     wire_vui_to(m->vui, &pool->vui);
     pool->orientation = m->orientation <= PELTON_TURNED_270 ? m->orientation : 0;
+    pool->layout = m->layout;
+    pool->type = m->type;
+    pool->channels = m->channels;
 }
 
 int pelton_pool_map(const Pelton__FormatChanged *m, int fd, enum pelton_pool_kind kind,
@@ -208,6 +211,9 @@ bool pelton_pool_frame(const struct pelton_pool *pool, const Pelton__FrameReady 
         .width = pool->width,
         .height = pool->height,
         .planes = pool->planes,
+        .layout = (enum pelton_layout)pool->layout,
+        .type = (enum pelton_type)pool->type,
+        .channels = pool->channels,
         .pts = m->pts,
         .dts = m->dts,
         .duration = m->duration,

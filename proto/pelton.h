@@ -210,11 +210,39 @@ enum pelton_skip {
     PELTON_SKIP_NONKEY  /* all but IDR pictures and those at which decoding may start */
 };
 
+/* The filter that makes frames smaller or larger: docs/design/convert.md has the rules. */
+enum pelton_filter { PELTON_BICUBIC, PELTON_BILINEAR, PELTON_AREA };
+/* Where the values of a pixel stand. */
+enum pelton_layout {
+    PELTON_LAYOUT_FORMAT, /* as the pixel format says */
+    PELTON_NCHW,          /* channel after channel; each is a plane of the frame */
+    PELTON_NHWC           /* side by side, in one plane */
+};
+enum pelton_type { PELTON_U8, PELTON_F16, PELTON_F32 };
+enum { PELTON_MOST_SIZE = 16384, PELTON_MOST_RATIO = 64 };
+
+/* Frames as they leave. All zero: as they are decoded. A layout or a type of floats is for rgb24,
+ * bgr24, rgba, bgra, gbrp and gray, of which it takes the channels and their order. Not of raw
+ * cameras, which have sizes of their own. */
+struct pelton_output {
+    uint32_t width, height;  /* 1 to PELTON_MOST_SIZE; 0: the crop's */
+    struct pelton_rect crop; /* luma samples of the decoded picture; all zero: the whole of it */
+    enum pelton_filter filter;
+    enum pelton_layout layout;
+    enum pelton_type type;
+    /* Floats are (value - mean) * scale, of values from 0 to 1. n_mean is the number of channels,
+     * or 0 for the values themselves. */
+    uint32_t n_mean;
+    float mean[4], scale[4];
+    uint32_t reserved[4];
+};
+
 struct pelton_open_params {
     const char *uri;  /* the daemon opens it: a configured source, an allowed URL; NULL: fd */
     const char *name; /* for messages: the path as typed; NULL: the uri, or "input" */
     /* FFmpeg's name of a pixel format; NULL: the stream's own. The daemon can also give gray of the
-     * same depth, nv12 of 8-bit 4:2:0, and planar YUV with grey chroma of 4:0:0. */
+     * same depth, nv12 of 8-bit 4:2:0, planar YUV with grey chroma of 4:0:0, and rgb24, bgr24, rgba
+     * and bgra. With `output` it gives planar YUV of every depth, too, and gbrp. */
     const char *pix_fmt;
     /* An open file, pipe or socket; it stays the caller's. -1: none. 0 is standard input, which
      * must not be a terminal. */
@@ -269,9 +297,10 @@ struct pelton_open_params {
      * The first one is a key picture. After a drop it goes on at a key picture, too. A source
      * whose rectangles are blurred gives none (PELTON_ERR_PERMISSION). Only with PELTON_SHM and
      * without what concerns pictures: pix_fmt, fields, max_fps, views, blur, skip, wanted, devices,
-     * side_data. start_us goes to the key picture before it. */
+     * side_data, output. start_us goes to the key picture before it. */
     bool encoded;
     uint8_t reserved_end[7];
+    struct pelton_output output; /* rectangles to be blurred mean pictures before this */
 };
 /* Sets every field to its default and fd to -1, so that a missing source is an error. */
 static inline void pelton_open_params_init(struct pelton_open_params *out);
@@ -407,6 +436,10 @@ struct pelton_frame {
      * avcC box. 0: both have start codes, and there may be no sets here. */
     const uint8_t *parameter_sets;
     uint32_t parameter_sets_size, nal_length;
+    enum pelton_layout layout; /* as asked for in pelton_output */
+    enum pelton_type type;
+    uint32_t channels; /* of a pixel, where layout or type is not 0 */
+    uint32_t reserved_output;
 };
 
 /* Returns 1: *out is the next frame, which the caller gives back by pelton_release. 0: the stream

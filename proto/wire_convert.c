@@ -6,6 +6,8 @@
 
 #include "proto/blur.h"
 
+#include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 static void rational_from(const struct pelton_rational *in, Pelton__Rational *out)
@@ -172,6 +174,25 @@ _Static_assert(sizeof(struct pelton_rect) == 16, "a rectangle is four numbers of
 _Static_assert(sizeof(struct pelton_frame_range) == RANGE_VALUES * sizeof(uint64_t), "no padding");
 #define OPEN_COPY(field) out->field = in->field;
 
+_Static_assert(offsetof(struct pelton_output, filter) ==
+                   offsetof(struct pelton_output, crop) + sizeof(struct pelton_rect),
+               "the crop is four numbers");
+
+static void output_from(const struct pelton_output *in, Pelton__Open *out)
+{
+    bool crop = in->crop.x || in->crop.y || in->crop.width || in->crop.height;
+    out->width = in->width;
+    out->height = in->height;
+    out->n_crop = crop ? 4 : 0;
+    out->crop = (uint32_t *)&in->crop;
+    out->filter = in->filter;
+    out->layout = in->layout;
+    out->type = in->type;
+    out->n_mean = out->n_scale = in->n_mean < 4 ? in->n_mean : 4; /* more were refused */
+    out->mean = (float *)in->mean;
+    out->scale = (float *)in->scale;
+}
+
 void wire_open_from(const struct pelton_open_params *in, struct wire_stretch stretch,
                     Pelton__Open *out)
 {
@@ -191,6 +212,7 @@ void wire_open_from(const struct pelton_open_params *in, struct wire_stretch str
     out->wanted = (uint64_t *)in->wanted;
     out->n_wanted_us = in->n_wanted_us;
     out->wanted_us = (int64_t *)in->wanted_us;
+    output_from(&in->output, out);
 }
 
 bool wire_wanted_valid(const struct pelton_open_params *p)
@@ -215,7 +237,8 @@ bool wire_encoded_valid(const struct pelton_open_params *p)
 {
     bool picture = p->pix_fmt || p->fields || p->max_fps > 0 || p->views != PELTON_VIEW_BASE ||
                    p->n_blur || p->skip || p->n_wanted || p->n_wanted_us || p->devices > 1 ||
-                   p->side_data || p->bench.transport != PELTON_SHM;
+                   p->side_data || p->bench.transport != PELTON_SHM || p->output.width ||
+                   p->output.height || p->output.crop.width || p->output.layout || p->output.type;
     return !p->encoded || !picture;
 }
 
@@ -244,6 +267,38 @@ static int blur_to(const Pelton__Open *in, struct pelton_open_params *out)
             return PELTON_ERR_USAGE;
     }
     return PELTON_OK;
+}
+
+bool wire_output_valid(const struct pelton_output *o)
+{
+    bool any = o->crop.x || o->crop.y || o->crop.width || o->crop.height;
+    for (uint32_t i = 0; i < o->n_mean && i < 4; i++)
+        if (!isfinite(o->mean[i]) || !isfinite(o->scale[i]))
+            return false;
+    return o->width <= PELTON_MOST_SIZE && o->height <= PELTON_MOST_SIZE &&
+           !any == !(o->crop.width && o->crop.height) && (unsigned)o->filter <= PELTON_AREA &&
+           (unsigned)o->layout <= PELTON_NHWC && (unsigned)o->type <= PELTON_F32 && o->n_mean <= 4;
+}
+
+static int output_to(const Pelton__Open *in, struct pelton_output *out)
+{
+    if ((in->n_crop && in->n_crop != 4) || in->n_mean > 4 || in->n_scale > 4 ||
+        (in->n_mean && in->n_scale && in->n_mean != in->n_scale) || in->filter > PELTON_AREA ||
+        in->layout > PELTON_NHWC || in->type > PELTON_F32)
+        return PELTON_ERR_USAGE;
+    out->width = in->width;
+    out->height = in->height;
+    if (in->n_crop)
+        memcpy(&out->crop, in->crop, sizeof(out->crop));
+    out->filter = (enum pelton_filter)in->filter;
+    out->layout = (enum pelton_layout)in->layout;
+    out->type = (enum pelton_type)in->type;
+    out->n_mean = (uint32_t)(in->n_mean ? in->n_mean : in->n_scale);
+    for (uint32_t i = 0; i < out->n_mean; i++) {
+        out->mean[i] = in->n_mean ? in->mean[i] : 0;
+        out->scale[i] = in->n_scale ? in->scale[i] : 1;
+    }
+    return wire_output_valid(out) ? PELTON_OK : PELTON_ERR_USAGE;
 }
 
 static int wanted_to(const Pelton__Open *in, struct pelton_open_params *out)
@@ -276,7 +331,8 @@ int wire_open_to(const Pelton__Open *in, struct pelton_open_params *out,
     out->pix_fmt = in->pix_fmt[0] ? in->pix_fmt : NULL;
     OPEN_FIELDS(OPEN_COPY)
     out->bench.transport = in->transport;
-    if (wanted_to(in, out) < 0 || !wire_encoded_valid(out) || (in->encoded && in->parts > 1))
+    if (wanted_to(in, out) < 0 || output_to(in, &out->output) < 0 || !wire_encoded_valid(out) ||
+        (in->encoded && in->parts > 1))
         return PELTON_ERR_USAGE;
     *stretch = (struct wire_stretch){.index = in->part, .count = in->parts};
     return PELTON_OK;

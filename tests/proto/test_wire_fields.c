@@ -253,6 +253,7 @@ static void change_list(ProtobufCMessage *m, const ProtobufCFieldDescriptor *f)
 {
     size_t n = !strcmp(f->name, "wanted")         ? 3
                : !strcmp(f->name, "blur")         ? 4
+               : !strcmp(f->name, "crop")         ? 4
                : !strcmp(f->name, "chromaticity") ? 8
                : !strcmp(f->name, "histogram")    ? PELTON_HISTOGRAM_BINS
                                                   : 1;

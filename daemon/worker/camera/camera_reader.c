@@ -95,6 +95,15 @@ int camera_open(struct camera_host *h, const struct pelton_open_params *params,
                 struct pelton_failure *failure)
 {
     char why[CAMERA_WHY] = "";
+    if (output_changes(&params->output)) {
+        failure->code = PELTON_ERR_USAGE;
+        snprintf(failure->cause, sizeof(failure->cause),
+                 "%.120s: frames of a raw camera are not cropped or scaled for a reader",
+                 params->name);
+        snprintf(failure->hint, sizeof(failure->hint),
+                 "the camera's setting output chooses the size of all its frames");
+        return PELTON_ERR_USAGE;
+    }
     struct camera_reader *r = reader_new(h, params, callbacks, ctx);
     if (!r)
         return PELTON_ERR_NOMEM;

@@ -61,6 +61,14 @@ static inline struct session *session_of(const struct window *w)
     return (struct session *)((char *)(uintptr_t)w - offsetof(struct session, window));
 }
 
+/* Of a failure that the reader can do something about. */
+static inline const char *session_hint(int code)
+{
+    return code == PELTON_ERR_NOMEM   ? "decode fewer streams at once"
+           : code == PELTON_ERR_USAGE ? "docs/formats.md has the formats, sizes and crops"
+                                      : "";
+}
+
 /* With the lock: the source cannot go on. Its first cause stays, and a failure of earlier pictures
  * counts more. */
 void session_fail(struct session *s, int code, const char *cause, const char *hint);

@@ -29,8 +29,8 @@ bool blur_admit(struct pelton_open_params *p, struct feed_format *format, bool f
     if (!p->n_blur)
         return true;
     if (!p->blur_width) {
-        p->blur_width = format->width;
-        p->blur_height = format->height * (fields ? 2 : 1);
+        p->blur_width = format->picture_width;
+        p->blur_height = format->picture_height * (fields ? 2 : 1);
     }
     format->blur_width = p->blur_width;
     format->blur_height = p->blur_height;

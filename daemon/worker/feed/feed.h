@@ -6,6 +6,7 @@
 #ifndef PELTON_FEED_H
 #define PELTON_FEED_H
 
+#include "convert/conversion.h"
 #include "proto/pelton.h"
 
 #include <stdbool.h>
@@ -17,8 +18,14 @@ struct feed_format {
     uint32_t epoch, slots;
     char pix_fmt[16];
     uint32_t width, height, planes;
-    uint64_t slot_size;       /* slot s starts at s * slot_size */
-    uint64_t plane_offset[4]; /* inside the slot */
+    uint32_t picture_width, picture_height; /* before a conversion; of decoded streams */
+    /* The frames are converted, and how; of decoded streams. */
+    bool converts;
+    struct conversion_source source;
+    struct conversion_wish wish;     /* settled */
+    uint32_t layout, type, channels; /* enum pelton_layout, pelton_type; 0: pix_fmt says all */
+    uint64_t slot_size;              /* slot s starts at s * slot_size */
+    uint64_t plane_offset[4];        /* inside the slot */
     uint32_t stride[4], plane_width[4], plane_height[4];
     struct pelton_rational time_base, sar;
     struct pelton_colour colour;
@@ -48,6 +55,12 @@ struct feed_camera {
     struct pelton_camera settings;
     struct pelton_exposure exposure;
 };
+
+/* The reader names a size, a crop, a layout or a type. */
+static inline bool output_changes(const struct pelton_output *o)
+{
+    return o->width || o->height || o->crop.width || o->layout || o->type || o->n_mean;
+}
 
 struct feed_frame {
     uint64_t sequence;

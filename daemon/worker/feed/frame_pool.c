@@ -206,6 +206,16 @@ static int pool_keep_sets(struct pool *pool, const struct feed_format *from)
     return 0;
 }
 
+/* Its tables take milliseconds; this is a thread of its own. */
+static int pool_make_conversion(struct pool *pool)
+{
+    const struct feed_format *f = &pool->format;
+    char why[160];
+    if (f->converts)
+        pool->conversion = conversion_create(&f->source, &f->wish, why);
+    return f->converts && !pool->conversion ? PELTON_ERR_NOMEM : 0;
+}
+
 int pool_create(struct gpu *gpu, const struct pool_params *params, struct pool **out)
 {
     struct pool *pool = calloc(1, sizeof(*pool));
@@ -218,6 +228,8 @@ int pool_create(struct gpu *gpu, const struct pool_params *params, struct pool *
     pool->grey_depth = params->grey_depth;
     pool->device = params->device;
     int err = pool_keep_sets(pool, &params->format);
+    if (!err)
+        err = pool_make_conversion(pool);
     if (!err && params->memory)
         err = pool_fill(gpu, pool);
     else if (!err)
@@ -241,6 +253,7 @@ void pool_free(struct pool *pool)
     if (pool->format.memfd >= 0)
         close(pool->format.memfd);
     free((void *)pool->format.sets);
+    free(pool->conversion);
     free(pool->slots);
     free(pool);
 }

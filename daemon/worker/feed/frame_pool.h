@@ -43,8 +43,9 @@ struct pool_params {
 
 struct pool {
     struct feed_format format;
-    void *memory; /* NULL: there is none, or it is the device's */
-    bool device;  /* as pool_params */
+    struct conversion *conversion; /* where format.converts */
+    void *memory;                  /* NULL: there is none, or it is the device's */
+    bool device;                   /* as pool_params */
     struct pool_part parts[POOL_PARTS];
     uint32_t part_count;
     uint32_t ready;                /* slots that may be used, from 0 on */

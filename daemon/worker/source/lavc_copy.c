@@ -6,6 +6,7 @@
 #include "daemon/worker/source/lavc_copy.h"
 
 #include <libavutil/pixdesc.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct rows {
@@ -74,15 +75,55 @@ static void slot_grey(const struct feed_format *f, uint8_t *slot, uint32_t plane
     }
 }
 
-void lavc_copy(const struct pool *pool, uint32_t slot, const AVFrame *frame,
+/* A frame of one grey, of which every row is the same. */
+static bool grey_row(const struct conversion_source *source, uint16_t **out)
+{
+    uint16_t *row = malloc(sizeof(*row) * source->width);
+    bool wide = source->depth[0] > 8 || source->depth[1] > 8;
+    uint16_t level = wide ? (uint16_t)(1 << (source->depth[0] - 1)) : 0x8080;
+    for (uint32_t x = 0; row && x < source->width; x++)
+        row[x] = level;
+    *out = row;
+    return row != NULL;
+}
+
+/* By the CPU, as there is no device. False: no memory. */
+static bool slot_convert(const struct pool *pool, uint8_t *slot, const AVFrame *frame,
+                         const struct h264_sps *sps, uint8_t structure)
+{
+    const struct feed_format *f = &pool->format;
+    struct conversion_input in = {{NULL}, {0}};
+    uint8_t *to[4];
+    size_t stride[4];
+    uint16_t *grey = NULL;
+    if (!frame && !grey_row(&f->source, &grey))
+        return false;
+    for (int p = 0; p < (sps->chroma_format_idc ? 3 : 1); p++) {
+        struct rows from =
+            frame ? plane_rows(frame, p, sps, structure) : (struct rows){(uint8_t *)grey, 0};
+        in.plane[p] = from.at;
+        in.stride[p] = (size_t)from.stride;
+    }
+    for (uint32_t p = 0; p < f->planes; p++) {
+        to[p] = slot + f->plane_offset[p];
+        stride[p] = f->stride[p];
+    }
+    bool made = conversion_run(pool->conversion, &in, to, stride);
+    free(grey);
+    return made;
+}
+
+bool lavc_copy(const struct pool *pool, uint32_t slot, const AVFrame *frame,
                const struct h264_sps *sps, uint8_t structure)
 {
     const struct feed_format *f = &pool->format;
     uint8_t *to = (uint8_t *)pool->memory + slot * f->slot_size;
     uint32_t planes = pool->delivered == RECON_GRAY ? 1 : f->planes;
+    if (pool->conversion)
+        return slot_convert(pool, to, frame, sps, structure);
     if (!frame) {
         slot_grey(f, to, planes, sps->bit_depth[0]);
-        return;
+        return true;
     }
     for (uint32_t p = 0; p < planes; p++) {
         struct rows from = plane_rows(frame, (int)p, sps, structure);
@@ -96,4 +137,5 @@ void lavc_copy(const struct pool *pool, uint32_t slot, const AVFrame *frame,
             row_interleave(at + (size_t)y * f->stride[p], from.at + y * from.stride,
                            cr.at + y * cr.stride, f->plane_width[p]);
     }
+    return true;
 }

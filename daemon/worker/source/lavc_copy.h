@@ -15,8 +15,8 @@
  * into. */
 bool lavc_frame_fits(const AVFrame *frame, const struct h264_sps *sps);
 /* The cropped frame, or one field of it (structure), into a slot that is WRITING. Without the lock.
- * frame NULL: mid-grey. */
-void lavc_copy(const struct pool *pool, uint32_t slot, const AVFrame *frame,
+ * frame NULL: mid-grey. False: no memory. */
+bool lavc_copy(const struct pool *pool, uint32_t slot, const AVFrame *frame,
                const struct h264_sps *sps, uint8_t structure);
 
 #endif

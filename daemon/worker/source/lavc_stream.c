@@ -248,11 +248,11 @@ static struct pool *pool_for(struct session *s, const struct h264_picture *pic)
     struct feed_format format;
     enum recon_format delivered;
     const struct h264_sps *sps = pic->sps;
+    char why[OUTPUT_WHY];
     if (s->sub.pools && s->sub.pools->fits[0] == sps->serial)
         return s->sub.pools;
-    if (!format_of(s, sps, false, &format, &delivered)) {
-        thread_frames_fail(s, PELTON_ERR_USAGE,
-                           "the stream cannot be given out in this pixel format");
+    if (!format_of(s, sps, false, &format, &delivered, why)) {
+        thread_frames_fail(s, PELTON_ERR_USAGE, why);
         return NULL;
     }
     if (!s->sub.pools || !format_equal(&format, &s->sub.pools->format))
@@ -366,9 +366,14 @@ static void deliver_one(struct lavc_stream *l, struct delivery *d)
         pool = pool_for(s, pic);
     if (pool && slot_for(s, pool, &d->frame.slot)) {
         engine_unlock(s->engine);
-        lavc_copy(pool, d->frame.slot, samples, pic->sps, d->output.structure);
+        bool made = lavc_copy(pool, d->frame.slot, samples, pic->sps, d->output.structure);
         engine_lock(s->engine);
-        delivery_post(s, pool, d);
+        if (!made)
+            thread_frames_fail(s, PELTON_ERR_NOMEM, "no memory to convert its frames");
+        if (made)
+            delivery_post(s, pool, d);
+        else
+            pool_put(pool, d->frame.slot);
         if (pool->next)
             subscription_pools_free(&s->sub, false);
     }

@@ -11,7 +11,7 @@
 #include "camera/camera_params.h"
 #include "codec/parameter_sets.h"
 #include "codec/h264_stream.h"
-#include "daemon/worker/feed/pixels.h"
+#include "daemon/worker/feed/outputs.h"
 #include "daemon/worker/source/byte_stream.h"
 #include "daemon/worker/source/camera_units.h"
 #include "daemon/worker/source/stream_internal.h"
@@ -235,7 +235,8 @@ static int stream_open(struct stream *st)
     struct session *s = st->session;
     struct pixels pixels;
     struct pelton_failure failure = {0};
-    if (s->pix_fmt && !s->params.any_pix_fmt && !pixels_by_name(s->pix_fmt, &pixels)) {
+    if (s->pix_fmt && !s->params.any_pix_fmt && !pixels_by_name(s->pix_fmt, &pixels) &&
+        !output_is_rgb(s->pix_fmt)) {
         char cause[128];
         snprintf(cause, sizeof(cause), "pixel format %.40s is not supported", s->pix_fmt);
         stream_report_failure(

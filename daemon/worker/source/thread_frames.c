@@ -12,7 +12,7 @@ void thread_frames_fail(struct session *s, int code, const char *what)
 {
     char cause[256];
     snprintf(cause, sizeof(cause), "%.120s: %.120s", s->name, what);
-    session_abort(s, code, cause, code == PELTON_ERR_NOMEM ? "decode fewer streams at once" : "");
+    session_abort(s, code, cause, session_hint(code));
 }
 
 void thread_frames_replace(struct session *s, const struct feed_format *format,

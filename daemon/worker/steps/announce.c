@@ -110,7 +110,7 @@ static void session_fail_by(struct session *s, int code, const char *what)
 {
     char cause[256];
     snprintf(cause, sizeof(cause), "%.120s: %.125s", s->name, what);
-    session_abort(s, code, cause, code == PELTON_ERR_NOMEM ? "decode fewer streams at once" : "");
+    session_abort(s, code, cause, session_hint(code));
 }
 
 /* Of the oldest picture that waits for a store; NULL: none does. */
@@ -211,6 +211,13 @@ static uint32_t pool_depth(const struct engine *e, const struct session *s, uint
     return depth < POOL_DEPTH_LEAST ? POOL_DEPTH_LEAST : depth;
 }
 
+/* Chroma planes that no source plane gives. */
+static uint8_t grey_of_conversion(const struct feed_format *f)
+{
+    bool missing = f->wish.kind == CONVERSION_PLANES && f->wish.chroma && !f->source.chroma;
+    return missing ? f->wish.depth : 0;
+}
+
 bool session_start_pool(struct session *s, const struct feed_format *format,
                         enum recon_format delivered)
 {
@@ -219,7 +226,9 @@ bool session_start_pool(struct session *s, const struct feed_format *format,
                                  .memory = s->params.bench.transport != PELTON_NONE,
                                  .device = s->params.bench.transport == PELTON_DEVICE,
                                  .delivered = (uint8_t)delivered};
-    if (delivered == RECON_GRAY && pixels_by_name(format->pix_fmt, &pixels))
+    if (format->converts)
+        params.grey_depth = grey_of_conversion(format);
+    else if (delivered == RECON_GRAY && pixels_by_name(format->pix_fmt, &pixels))
         params.grey_depth = pixels.depth;
     params.format.slots = pool_depth(s->engine, s, format->slot_size);
     return subscription_pool_start(&s->sub, &params);
@@ -231,7 +240,7 @@ static bool session_ensure_pool(struct engine *e, struct session *s)
     struct output *out = s->window.outputs;
     struct feed_format format;
     enum recon_format delivered;
-    char why[128];
+    char why[OUTPUT_WHY];
     if (subscription_pool_making(&s->sub))
         return false;
     while (out && out->state != OUTPUT_QUEUED)
@@ -242,8 +251,8 @@ static bool session_ensure_pool(struct engine *e, struct session *s)
     bool view = out && out->pic->view;
     if (s->sub.pools && s->sub.pools->fits[view] == sps->serial)
         return false;
-    if (!format_of(s, sps, view, &format, &delivered)) {
-        session_fail_by(s, PELTON_ERR_USAGE, "the stream cannot be given out in this pixel format");
+    if (!format_of(s, sps, view, &format, &delivered, why)) {
+        session_fail_by(s, PELTON_ERR_USAGE, why);
         return true;
     }
     /* the device cannot write into a pool that was made without it */

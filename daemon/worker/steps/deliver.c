@@ -24,12 +24,13 @@ static void delivery_add(struct submission *sub, struct session *s, struct deliv
                                  .host = host,
                                  .crop_x = pic->sps->crop_left,
                                  .crop_y = pic->sps->crop_top / (field ? 2 : 1),
-                                 .width = f->width,
-                                 .height = f->height,
+                                 .width = f->picture_width,
+                                 .height = f->picture_height,
                                  .format = pool->delivered,
+                                 .conversion = pool->conversion,
                                  .structure = to->output.structure};
     blur_delivery(&s->params, d);
-    for (uint32_t i = 0; i < f->planes; i++) {
+    for (uint32_t i = 0; i < f->planes && i < 3; i++) { /* a fourth one follows the third */
         d->offset[i] = offset + f->plane_offset[i];
         d->stride[i] = f->stride[i];
     }

@@ -8,6 +8,7 @@
 #include "daemon/worker/feed/pixels.h"
 #include "daemon/worker/source/side_data.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define UNSPECIFIED 2 /* H.273 */
@@ -63,19 +64,68 @@ static bool same_layout(const struct feed_format *a, const struct feed_format *b
     return a->width == b->width && a->height == b->height && !strcmp(a->pix_fmt, b->pix_fmt);
 }
 
-bool format_of(const struct session *s, const struct h264_sps *sps, bool second_view,
-               struct feed_format *out, enum recon_format *delivered)
+/* The planes of frames that leave as they are decoded. */
+static bool format_plain(const struct session *s, const struct h264_sps *sps, struct feed_format *f,
+                         enum recon_format *delivered)
 {
-    uint32_t width = sps->mb_width * 16u - sps->crop_left - sps->crop_right;
-    uint32_t height = sps->mb_height * 16u - sps->crop_top - sps->crop_bottom;
-    struct feed_format f = {.memfd = -1};
     struct pixels pixels;
     if (!pixels_choose(s->pix_fmt, sps, &pixels, delivered) &&
         (!s->params.any_pix_fmt || !pixels_choose(NULL, sps, &pixels, delivered)))
         return false;
+    pixels_layout(&pixels, f->picture_width, f->picture_height, f);
+    return true;
+}
+
+/* The planes of frames that are converted. A reader that takes any format gets its size in the
+ * stream's own. */
+static bool format_converted(const struct session *s, const struct h264_sps *sps,
+                             struct feed_format *f, enum recon_format *delivered,
+                             char why[OUTPUT_WHY])
+{
+    const struct pelton_output *output = &s->params.output;
+    struct pixels own;
+    pixels_of(sps, &own);
+    f->source = (struct conversion_source){.width = f->picture_width,
+                                           .height = f->picture_height,
+                                           .chroma = sps->chroma_format_idc,
+                                           .depth = {sps->bit_depth[0], sps->bit_depth[1]},
+                                           .matrix = f->colour.matrix,
+                                           .siting = f->colour.siting,
+                                           .full_range = f->colour.range == PELTON_RANGE_FULL};
+    bool made = output_wish(s->pix_fmt, output, &own, &f->wish, why) &&
+                conversion_settle(&f->source, &f->wish, why);
+    if (!made && s->params.any_pix_fmt)
+        made = output_wish(NULL, output, &own, &f->wish, why) &&
+               conversion_settle(&f->source, &f->wish, why);
+    if (!made)
+        return false;
+    f->converts = true;
+    *delivered = own.planes;
+    output_format(output, f);
+    return true;
+}
+
+/* A wish for RGB alone is met where that is possible. Else a reader that takes any format gets the
+ * stream's own. */
+static bool format_planes(const struct session *s, const struct h264_sps *sps,
+                          struct feed_format *f, enum recon_format *delivered, char why[OUTPUT_WHY])
+{
+    bool changes = output_changes(&s->params.output);
+    if ((changes || output_is_rgb(s->pix_fmt)) && format_converted(s, sps, f, delivered, why))
+        return true;
+    return !changes && format_plain(s, sps, f, delivered);
+}
+
+bool format_of(const struct session *s, const struct h264_sps *sps, bool second_view,
+               struct feed_format *out, enum recon_format *delivered, char why[OUTPUT_WHY])
+{
+    struct feed_format f = {.picture_width = sps->mb_width * 16u - sps->crop_left - sps->crop_right,
+                            .picture_height =
+                                sps->mb_height * 16u - sps->crop_top - sps->crop_bottom,
+                            .memfd = -1};
+    snprintf(why, OUTPUT_WHY, "the stream cannot be given out in this pixel format");
     if (s->params.fields && !sps->frame_mbs_only_flag)
-        height /= 2; /* cropping is in units of two rows (7-21, 7-22) */
-    pixels_layout(&pixels, width, height, &f);
+        f.picture_height /= 2; /* cropping is in units of two rows (7-21, 7-22) */
     f.time_base = s->sub.info.time_base;
     f.sar = s->container_sar.num ? s->container_sar : (struct pelton_rational){0, 1};
     if (!f.sar.num && sps->vui_present && sps->vui.sar_width && sps->vui.sar_height)
@@ -83,11 +133,14 @@ bool format_of(const struct session *s, const struct h264_sps *sps, bool second_
     f.colour = format_colour(s, sps);
     f.orientation = s->orientation;
     f.vui = side_vui(sps);
+    if (!format_planes(s, sps, &f, delivered, why))
+        return false;
     /* shown as the base view is */
     if (second_view && s->sub.pools && same_layout(&f, &s->sub.pools->format)) {
         f.sar = s->sub.pools->format.sar;
         f.colour = s->sub.pools->format.colour;
         f.vui = s->sub.pools->format.vui;
+        f.source.matrix = s->sub.pools->format.source.matrix;
     }
     *out = f;
     return true;
@@ -107,8 +160,18 @@ static bool same_vui(const struct pelton_vui *a, const struct pelton_vui *b)
            a->pic_struct == b->pic_struct;
 }
 
+/* One conversion serves both. */
+static bool same_source(const struct conversion_source *a, const struct conversion_source *b)
+{
+    return a->width == b->width && a->height == b->height && a->chroma == b->chroma &&
+           a->depth[0] == b->depth[0] && a->depth[1] == b->depth[1] && a->matrix == b->matrix &&
+           a->siting == b->siting && a->full_range == b->full_range;
+}
+
 bool format_equal(const struct feed_format *a, const struct feed_format *b)
 {
+    if (a->converts != b->converts || (a->converts && !same_source(&a->source, &b->source)))
+        return false;
     return same_layout(a, b) && same_rational(a->sar, b->sar) && a->orientation == b->orientation &&
            !memcmp(&a->colour, &b->colour, sizeof(a->colour)) && same_vui(&a->vui, &b->vui);
 }
