@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 OPAQUE_FD, DEDICATED, NO_TIMING = 1, 1, 2  # CU_EXTERNAL_MEMORY_..., CU_EVENT_DISABLE_TIMING
 NOT_READY = 600                            # CUDA_ERROR_NOT_READY
 LEGACY = 1                                 # CU_STREAM_LEGACY: all blocking streams
-KDL_CUDA, KDL_UINT = 2, 1
+KDL_CUDA, KDL_UINT, KDL_FLOAT = 2, 1, 2  # DLDeviceType; DLDataTypeCode
 HINT = "leave device out, and upload frame.planes: torch.from_numpy(numpy.array(frame)).cuda()"
 
 
@@ -218,11 +218,12 @@ class DevicePool(Pool):
 
     def tensor(self, layout: Dict[str, Any]) -> _Tensor:
         """Of a plane, without its address."""
-        size = 1 if self.depth == 8 else 2
+        kind, size = layout["typestr"][-2], int(layout["typestr"][-1])
         shape = layout["shape"]
         numbers = c_int64 * len(shape)
         return _Tensor(device_type=KDL_CUDA, device_id=self.imported.ordinal, ndim=len(shape),
-                       code=KDL_UINT, bits=8 * size, lanes=1, shape=numbers(*shape),
+                       code=KDL_FLOAT if kind == "f" else KDL_UINT, bits=8 * size, lanes=1,
+                       shape=numbers(*shape),
                        strides=numbers(*(s // size for s in layout["strides"])),
                        deleter=ctypes.cast(_delete, c_void_p).value)
 

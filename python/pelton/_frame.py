@@ -24,6 +24,8 @@ F_GET_SEALS = 1034
 SEALS = 0x1 | 0x2 | 0x4 | 0x10  # SEAL, SHRINK, GROW, FUTURE_WRITE
 NO_PTS = -(1 << 63)
 # Samples of a plane that lie side by side, and its shift of width and height, by pixel format.
+NCHW, NHWC = 1, 2  # of enum pelton_layout
+TYPES = (1, "|u1"), (2, "<f2"), (4, "<f4")  # of enum pelton_type: bytes, and numpy's name
 PACKED = {"rgb24": 3, "bgr24": 3, "rgba": 4, "bgra": 4, "rgb48le": 3}
 
 
@@ -81,7 +83,9 @@ class Pool:
         self.time_base = (m.time_base.num, m.time_base.den)
         self.colour = Colour(m.colour.primaries, m.colour.transfer, m.colour.matrix,
                              m.colour.range, m.colour.siting, m.colour.source)
-        self.layout = [self.plane_layout(p) for p in m.planes]
+        self.is_tensor = bool(m.layout or m.type)
+        self.layout = ([self.tensor_layout(m)] if self.is_tensor and m.planes
+                       else [self.plane_layout(p) for p in m.planes])
         self.memory = self.address = None
         self.ready = bool(fds)
         if fds and not self.device:
@@ -105,6 +109,24 @@ class Pool:
         return p.offset, {"shape": shape, "strides": strides, "version": 3,
                           "typestr": "|u1" if size == 1 else "<u2"}
 
+    @staticmethod
+    def tensor_layout(m: Any) -> Tuple[int, Dict[str, Any]]:
+        """All planes as one array: (channels, height, width), or (height, width, channels)."""
+        size, kind = TYPES[m.type]
+        first, planes, channels = m.planes[0], len(m.planes), m.channels
+        pitch = m.planes[1].offset - first.offset if planes > 1 else first.stride * first.height
+        even = all(p.offset == first.offset + i * pitch and p.stride == first.stride
+                   and p.width == first.width for i, p in enumerate(m.planes))
+        packed = planes == 1 and m.layout != NCHW
+        if not even or pitch % size or first.width != m.width * size * (channels if packed else 1):
+            raise errors.ProtocolError("the daemon announced a tensor whose planes are not even")
+        shape: Tuple[int, ...] = (planes, m.height, m.width)
+        strides: Tuple[int, ...] = (pitch, first.stride, size)
+        if packed:
+            shape = (m.height, m.width, channels)
+            strides = (first.stride, size * channels, size)
+        return first.offset, {"shape": shape, "strides": strides, "version": 3, "typestr": kind}
+
     def is_second(self, p: Any) -> bool:
         """The chroma plane of nv12 and p010le."""
         return p.offset == self.format.planes[1].offset
@@ -119,7 +141,8 @@ class Pool:
     @classmethod
     def check(cls, m: Any, fds: list) -> None:
         """The daemon is not trusted: each number is compared before use."""
-        good = len(m.planes) <= 4 and m.width <= MAX_SIDE and m.height <= MAX_SIDE
+        good = m.layout <= NHWC and m.type < len(TYPES) and m.channels <= 4
+        good = good and len(m.planes) <= 4 and m.width <= MAX_SIDE and m.height <= MAX_SIDE
         good = good and len(fds) == (1 if m.memfd_size else 0)
         if good and m.memfd_size:
             good = (0 < m.width and 0 < m.height
@@ -340,9 +363,19 @@ class Frame:
         """The first plane, luma of YUV formats: (height, width)."""
         return self.planes[0]
 
+    @property
+    def tensor(self) -> Any:
+        """Of a stream opened with a dtype or a layout: all channels as one read-only view, of shape
+        (channels, height, width) for NCHW, else (height, width, channels)."""
+        if not self.pool.is_tensor:
+            raise TypeError("the frame has planes: open the stream with dtype= or layout=")
+        return self.planes[0]
+
     def to_rgb(self, dtype: Any = np.uint8) -> np.ndarray:
         """A new array (height, width, 3) of R, G, B with the stream's own matrix and range, uint8,
         or uint16 from 0 to 65535. Chroma is repeated, not interpolated."""
+        if self.pool.is_tensor:
+            raise TypeError("the frame is a tensor: use frame.tensor")
         return _colour.convert(self, np.dtype(dtype), (0, 1, 2))
 
     def to_bgr(self, dtype: Any = np.uint8) -> np.ndarray:
@@ -350,8 +383,8 @@ class Frame:
         return _colour.convert(self, np.dtype(dtype), (2, 1, 0))
 
     def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> np.ndarray:
-        """A grey frame's own samples (height, width) without a copy; else to_rgb()."""
-        if self.pix_fmt.startswith("gray"):
+        """A tensor, or a grey frame's samples (height, width), without a copy; else to_rgb()."""
+        if self.pool.is_tensor or self.pix_fmt.startswith("gray"):
             out = self.planes[0]
             if copy:
                 out = out.copy()

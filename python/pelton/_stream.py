@@ -353,7 +353,10 @@ class Stream:
         Raises InputError where a number is past the end."""
         had = self._options
         options = _proto.Open(uri=had.uri, name=had.name, pix_fmt=had.pix_fmt,
-                              on_error=had.on_error, side_data=had.side_data,
+                              width=had.width, height=had.height, crop=had.crop,
+                              filter=had.filter, layout=had.layout, type=had.type,
+                              mean=had.mean, scale=had.scale, on_error=had.on_error,
+                              side_data=had.side_data,
                               depth=0 if had.policy else had.depth, wanted=ranges_of(indices),
                               wanted_us=times_of(times))
         if bool(options.wanted) == bool(options.wanted_us):
@@ -426,8 +429,58 @@ class Stream:
         return f"<Stream {self.name} {self.width}x{self.height} {self.pix_fmt}>"
 
 
+FILTERS = {"bicubic": 0, "bilinear": 1, "area": 2}
+LAYOUTS = {None: 0, "NCHW": 1, "NHWC": 2}
+DTYPES = {"uint8": 0, "float16": 1, "float32": 2}
+FORMATS = {"rgb": "rgb24", "bgr": "bgr24"}  # short names; rgba, bgra and gray are FFmpeg's
+
+
+def numbers_of(name: str, values: Any, channels: int) -> List[float]:
+    """One for each channel; a single number is for all."""
+    try:
+        out = [float(v) for v in values]
+    except TypeError:
+        out = [float(values)] * channels
+    if len(out) != channels:
+        raise errors.UsageError(f"{name} has {len(out)} numbers for {channels} channels",
+                                "one for each channel, or one for all")
+    return out
+
+
+def output_of(pix_fmt: str, size: Optional[Tuple[int, int]],
+              crop: Optional[Tuple[int, int, int, int]], filter: str, dtype: Any,
+              layout: Optional[str], mean: Any, std: Any) -> Dict[str, Any]:
+    """Members of Open. A NCHW layout is the default of floats."""
+    kind = getattr(dtype, "__name__", None) or str(dtype or "uint8")
+    for name, value, known in (("filter", filter, FILTERS), ("layout", layout, LAYOUTS),
+                               ("dtype", kind, DTYPES)):
+        if value not in known:
+            raise errors.UsageError(f"{name} {value!r} is none",
+                                    ", ".join(str(k) for k in known if k))
+    width, height = size or (0, 0)
+    if (size and min(size) < 1) or (crop and (len(crop) != 4 or min(crop) < 0)):
+        raise errors.UsageError(f"size {size}, crop {crop}",
+                                "size=(width, height), crop=(x, y, width, height)")
+    out: Dict[str, Any] = dict(
+        width=width, height=height, crop=crop or (), filter=FILTERS[filter], type=DTYPES[kind],
+        layout=LAYOUTS[layout or ("NCHW" if dtype is not None else None)])
+    if mean is not None or std is not None:
+        if not DTYPES[kind]:
+            raise errors.UsageError("mean and std are for floats", "dtype='float16' or 'float32'")
+        channels = {"rgba": 4, "bgra": 4, "gray": 1}.get(pix_fmt, 3)
+        stds = numbers_of("std", 1 if std is None else std, channels)
+        if not all(stds):
+            raise errors.UsageError("a std is 0")
+        out.update(mean=numbers_of("mean", 0 if mean is None else mean, channels),
+                   scale=[1 / s for s in stds])
+    return out
+
+
 def open(source: Source, device: Optional[str] = None, *, policy: Optional[str] = None,
-         pix_fmt: str = "", start: float = 0.0, duration: Optional[float] = None, frames: int = 0,
+         pix_fmt: str = "", format: str = "", size: Optional[Tuple[int, int]] = None,
+         crop: Optional[Tuple[int, int, int, int]] = None, filter: str = "bicubic",
+         dtype: Any = None, layout: Optional[str] = None, mean: Any = None, std: Any = None,
+         start: float = 0.0, duration: Optional[float] = None, frames: int = 0,
          loop: bool = False, realtime: bool = False, fps: float = 0.0, skip: Optional[str] = None,
          at: Iterable[int] = (), encoded: bool = False,
          on_error: str = "show", side_data: int = 0, slots: int = 0,
@@ -439,7 +492,17 @@ def open(source: Source, device: Optional[str] = None, *, policy: Optional[str] 
     device      None: frames in host memory. "cuda": in memory of the daemon's GPU, which is
                 imported here; frame.planes are for torch.from_dlpack. NoDevice without CUDA
     policy      "lossless" (files), "latest" (other sources), or "fifo:N"
-    pix_fmt     "gray", "nv12" of yuv420p, planar YUV of gray; empty: the stream's own
+    pix_fmt     "gray", "nv12" of yuv420p, planar YUV of gray, "rgb24", "bgr24", "rgba", "bgra";
+                with a size every planar YUV, too; empty: the stream's own
+    format      the same by short names: "rgb", "bgr", "rgba", "bgra", "gray"
+    size        (width, height) of the frames: the GPU scales them; None: the picture's or crop's
+    crop        (x, y, width, height) in pixels of the picture; None: all of it
+    filter      "bicubic", "bilinear" or "area"
+    dtype       "uint8", "float16" or "float32", or numpy's: frame.tensor is one array of rgb, bgr,
+                rgba, bgra or gray. Floats go from 0 to 1
+    layout      "NCHW" (the default with a dtype): (channels, height, width); "NHWC": (height,
+                width, channels)
+    mean, std   of floats: (value - mean) / std, for each channel or for all
     start, duration   seconds of the source
     frames      number of frames to decode; 0: all
     loop        reads a file again from its start
@@ -471,6 +534,10 @@ def open(source: Source, device: Optional[str] = None, *, policy: Optional[str] 
     if skip not in SKIP:
         raise errors.UsageError(f"skip {skip!r} is none", "nonref, nonkey")
     place = place_of(source)
+    if format and pix_fmt:
+        raise errors.UsageError("format and pix_fmt are one wish", "give one of them")
+    pix_fmt = FORMATS.get(format, format) or pix_fmt
+    output = output_of(pix_fmt, size, crop, filter, dtype, layout, mean, std)
     number, depth = policy_of(policy, place)
     for name, value in (("start", start), ("duration", duration or 0), ("frames", frames),
                         ("fps", fps), ("slots", slots), ("side_data", side_data)):
@@ -481,5 +548,5 @@ def open(source: Source, device: Optional[str] = None, *, policy: Optional[str] 
                           start_us=microseconds(start), duration_us=microseconds(duration),
                           max_frames=frames, on_error=ON_ERROR[on_error], max_fps=fps,
                           side_data=side_data, skip=SKIP[skip], wanted=ranges_of(at),
-                          transport=DEVICE if cuda else 0, encoded=encoded)
+                          transport=DEVICE if cuda else 0, encoded=encoded, **output)
     return Stream(place, options, socket, timeout, reconnect, on_event)
