@@ -393,6 +393,14 @@ enum pelton_trace_point {
 };
 enum { PELTON_TRACE_MOST = 16 }; /* room for points of later versions */
 
+/* Where the values of a frame stand, and their type. */
+struct pelton_tensor {
+    enum pelton_layout layout;
+    enum pelton_type type;
+    uint32_t channels; /* of a pixel */
+    uint32_t reserved;
+};
+
 struct pelton_frame {
     uint64_t sequence;                /* counts frames of the source; a gap means dropped frames */
     uint32_t epoch, slot, generation; /* of the shared memory; for pelton_release */
@@ -436,10 +444,7 @@ struct pelton_frame {
      * avcC box. 0: both have start codes, and there may be no sets here. */
     const uint8_t *parameter_sets;
     uint32_t parameter_sets_size, nal_length;
-    enum pelton_layout layout; /* as asked for in pelton_output */
-    enum pelton_type type;
-    uint32_t channels; /* of a pixel, where layout or type is not 0 */
-    uint32_t reserved_output;
+    struct pelton_tensor tensor; /* as asked for in pelton_output; all zero: pix_fmt says it */
 };
 
 /* Returns 1: *out is the next frame, which the caller gives back by pelton_release. 0: the stream

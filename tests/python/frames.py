@@ -108,8 +108,8 @@ def failures(daemon, folder, path):
     open(text, "w").write("no video\n" * 100)
     e = raises(pelton.InputError, lambda: list(pelton.open(text, socket=daemon.socket)), "text.mp4")
     equal(pickle.loads(pickle.dumps(e)).cause, e.cause, "a failure is pickled")
-    raises(pelton.UsageError, lambda: list(pelton.open(path, pix_fmt="rgb24",
-                                                       socket=daemon.socket)), "rgb24")
+    raises(pelton.UsageError, lambda: list(pelton.open(path, pix_fmt="rgb48le",
+                                                       socket=daemon.socket)), "rgb48le")
     s = pelton.open(path, socket=daemon.socket)
     s.close()
     raises(pelton.UsageError, s.read, "closed")
