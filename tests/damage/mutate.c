@@ -4,36 +4,35 @@
  * must end in time, without a crash, a sanitizer's report or a leak. Frames before the damage, and
  * from the next IDR picture on, must be as in the clean stream.
  *
- *   mutate [--seed S] [--count N] [--from N] [--jobs N] [--macroblocks N] [--write FILE] STREAM...
+ *   mutate [--seed S] [--count N] [--from N] [--jobs N] [--macroblocks N] [--kind NAME]
+ *          [--write FILE] [--verbose] STREAM...
  *
- * It runs mutations N, N + 1 and so on of seed S, in as many processes as --jobs says. Streams are
- * cut to so many macroblocks, at the end of a picture. --write writes the damaged stream of --from.
- * Of a single mutation it prints each frame between the damage and the next IDR picture.
+ * It runs mutations N, N + 1 and so on of seed S, in as many processes as --jobs says; of one kind
+ * alone where --kind names it. Streams are cut to so many macroblocks, at the end of a picture.
+ * --write writes the damaged stream of --from. --verbose prints each frame between the damage and
+ * the next IDR picture.
  *
  * Exit: 0, 1 something failed, 2 usage.
  */
-#include "tests/damage/mutate_source.h"
+#include "tests/damage/mutate_command.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MOST_JOBS = 64, CHUNK = 128, HANG_S = 60, MOST_DPB = 16 };
+enum { CHUNK = 128, HANG_S = 60, MOST_DPB = 16 };
 #define MOST_S      5.0
 #define MOST_TIMES  3.0
 #define MOST_MARKED 0.01 /* of clean frames */
 
 /* Of a kind. Frames between the damage and the next IDR picture are exact, or told as damaged, or
- * doubted (told and exact), or silent (neither). */
+ * doubted (told and exact), or moved (a frame of the clean stream that stands elsewhere), or
+ * foreign (a frame of the other stream), or silent (none of these). */
 struct tally {
-    unsigned long runs, failed, kept, kept_marked, exact, told, doubted, silent;
+    unsigned long runs, failed, kept, kept_marked, exact, told, doubted, moved, foreign, silent;
     double worst_s;
 };
 
@@ -44,11 +43,8 @@ struct job {
     bool leaving; /* all of the chunk is done */
 };
 
-static struct {
-    uint64_t seed, from, count;
-    unsigned jobs, macroblocks;
-    const char *write;
-} opt = {.seed = 1, .count = 1000, .jobs = 1, .macroblocks = 1200};
+static struct mutate_options opt = {
+    .seed = 1, .count = 1000, .jobs = 1, .macroblocks = 1200, .kind = MUTATION_KINDS};
 
 static struct sources sources;
 static struct job *jobs; /* shared by all processes */
@@ -147,10 +143,42 @@ static const struct shown *clean_frame(const struct source *s, int64_t tag)
     return NULL;
 }
 
+static bool decoded_has(const struct decoded *d, uint64_t hash)
+{
+    for (unsigned i = 0; i < d->count; i++)
+        if (d->at[i].hash == hash || d->at[i].fields[0] == hash || d->at[i].fields[1] == hash)
+            return true;
+    return false;
+}
+
+static bool is_foreign(const struct damaged *d, uint64_t hash)
+{
+    for (unsigned i = 0; i < d->other_count; i++)
+        if (decoded_has(&d->others[i]->clean, hash))
+            return true;
+    return false;
+}
+
+/* A frame that is not as the clean one of its access unit, and not marked. */
+static const char *count_silent(struct run *r, const struct shown *got)
+{
+    if (decoded_has(&r->d.source->clean, got->hash)) {
+        r->tally->moved++;
+        return "moved";
+    }
+    if (is_foreign(&r->d, got->hash)) {
+        r->tally->foreign++;
+        return "foreign";
+    }
+    r->tally->silent++;
+    return "silent";
+}
+
 static void count_between(struct run *r)
 {
     for (unsigned i = 0; i < r->out.count && r->d.source->tagged; i++) {
         const struct shown *got = &r->out.at[i];
+        const char *word = got->marked ? "told" : "exact";
         if (got->last_tag < r->d.first || got->tag >= r->d.source->units_total)
             continue;
         const struct shown *want = clean_frame(r->d.source, got->tag);
@@ -158,10 +186,13 @@ static void count_between(struct run *r)
         r->tally->exact += exact && !got->marked;
         r->tally->doubted += exact && got->marked;
         r->tally->told += !exact && got->marked;
-        r->tally->silent += !exact && !got->marked;
-        if (opt.count == 1)
-            printf("frame %u of access unit %" PRId64 ": %s%s\n", i, got->tag,
-                   exact ? "exact" : "changed", got->marked ? ", marked" : "");
+        if (exact && got->marked)
+            word = "doubted";
+        if (!exact && !got->marked)
+            word = count_silent(r, got);
+        if (opt.verbose)
+            printf("mutation %" PRIu64 " %s %s: frame %u of access unit %" PRId64 ": %s\n",
+                   r->d.number, mutation_names[r->d.kind], r->d.source->name, i, got->tag, word);
     }
 }
 
@@ -212,7 +243,8 @@ static void job_start(unsigned j)
         return;
     }
     for (unsigned i = 0; i < CHUNK && job->now < opt.from + opt.count; i++, job->now += opt.jobs)
-        run_one(job, job->now);
+        if (mutate_wanted(&opt, job->now))
+            run_one(job, job->now);
     job->leaving = true;
     exit(0); /* leaks are told here */
 }
@@ -263,86 +295,60 @@ static bool run_all(void)
 
 /* ---- figures ---- */
 
-static struct tally tally_of(unsigned kind)
+static void tally_print(const char *name, const struct tally *t)
 {
-    struct tally sum = {.runs = 0};
-    for (unsigned j = 0; j < opt.jobs; j++) {
-        const struct tally *t = &jobs[j].tallies[kind];
-        sum.runs += t->runs;
-        sum.failed += t->failed;
-        sum.kept += t->kept;
-        sum.kept_marked += t->kept_marked;
-        sum.exact += t->exact;
-        sum.told += t->told;
-        sum.doubted += t->doubted;
-        sum.silent += t->silent;
-        sum.worst_s = t->worst_s > sum.worst_s ? t->worst_s : sum.worst_s;
-    }
-    return sum;
+    printf("%-15s %7lu %6lu %8lu %6lu %8lu %8lu %8lu %8lu %8lu %8lu %7.2f\n", name, t->runs,
+           t->failed, t->kept, t->kept_marked, t->exact, t->told, t->doubted, t->moved, t->foreign,
+           t->silent, t->worst_s);
+}
+
+static void tally_add(struct tally *sum, const struct tally *t)
+{
+    sum->runs += t->runs;
+    sum->failed += t->failed;
+    sum->kept += t->kept;
+    sum->kept_marked += t->kept_marked;
+    sum->exact += t->exact;
+    sum->told += t->told;
+    sum->doubted += t->doubted;
+    sum->moved += t->moved;
+    sum->foreign += t->foreign;
+    sum->silent += t->silent;
+    sum->worst_s = t->worst_s > sum->worst_s ? t->worst_s : sum->worst_s;
 }
 
 static bool print_tallies(void)
 {
-    unsigned long runs = 0, failed = 0, kept = 0, marked = 0;
-    printf("%-15s %8s %7s %9s %7s %8s %8s %8s %8s %8s\n", "damage", "streams", "failed", "kept",
-           "marked", "exact", "told", "doubted", "silent", "worst s");
+    struct tally all = {.runs = 0};
+    printf("%-15s %7s %6s %8s %6s %8s %8s %8s %8s %8s %8s %7s\n", "damage", "streams", "failed",
+           "kept", "marked", "exact", "told", "doubted", "moved", "foreign", "silent", "worst s");
     for (unsigned k = 0; k < MUTATION_KINDS; k++) {
-        struct tally t = tally_of(k);
-        printf("%-15s %8lu %7lu %9lu %7lu %8lu %8lu %8lu %8lu %8.2f\n", mutation_names[k], t.runs,
-               t.failed, t.kept, t.kept_marked, t.exact, t.told, t.doubted, t.silent, t.worst_s);
-        runs += t.runs;
-        failed += t.failed;
-        kept += t.kept;
-        marked += t.kept_marked;
+        struct tally sum = {.runs = 0};
+        for (unsigned j = 0; j < opt.jobs; j++)
+            tally_add(&sum, &jobs[j].tallies[k]);
+        tally_print(mutation_names[k], &sum);
+        tally_add(&all, &sum);
     }
+    tally_print("all", &all);
     printf("seed %" PRIu64 ": %lu mutations of %u streams, %lu failed; of %lu frames outside of "
            "damage %lu marked\n",
-           opt.seed, runs, sources.count, failed, kept, marked);
-    return runs == opt.count && !failed && (double)marked <= MOST_MARKED * (double)kept;
-}
-
-static bool parse(int argc, char **argv)
-{
-    static const struct option names[] = {{"seed", 1, NULL, 's'},  {"count", 1, NULL, 'n'},
-                                          {"from", 1, NULL, 'f'},  {"jobs", 1, NULL, 'j'},
-                                          {"write", 1, NULL, 'w'}, {"macroblocks", 1, NULL, 'm'},
-                                          {NULL, 0, NULL, 0}};
-    for (int c; (c = getopt_long(argc, argv, "", names, NULL)) != -1;) {
-        uint64_t value = c == 'w' || c == '?' ? 0 : strtoull(optarg, NULL, 10);
-        if (c == 's')
-            opt.seed = value;
-        else if (c == 'n')
-            opt.count = value;
-        else if (c == 'f')
-            opt.from = value;
-        else if (c == 'j')
-            opt.jobs = (unsigned)value;
-        else if (c == 'm')
-            opt.macroblocks = (unsigned)value;
-        else if (c == 'w')
-            opt.write = optarg;
-        else
-            return false;
-    }
-    return optind < argc && opt.jobs >= 1 && opt.jobs <= MOST_JOBS;
+           opt.seed, all.runs, sources.count, all.failed, all.kept, all.kept_marked);
+    return all.runs == mutate_wanted_count(&opt) && !all.failed &&
+           (double)all.kept_marked <= MOST_MARKED * (double)all.kept;
 }
 
 int main(int argc, char **argv)
 {
-    if (!parse(argc, argv)) {
-        fprintf(stderr, "usage: mutate [--seed S] [--count N] [--from N] [--jobs N] "
-                        "[--macroblocks N] [--write FILE] STREAM...\n");
-        return 2;
-    }
-    jobs = mmap(NULL, opt.jobs * sizeof(*jobs), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-                -1, 0);
-    if (jobs == MAP_FAILED ||
-        !sources_read(&sources, argv + optind, argc - optind, opt.macroblocks, opt.jobs)) {
-        printf("FAILED: no stream to damage\n");
-        return 1;
-    }
-    bool good = run_all();
-    good &= print_tallies();
+    int code = mutate_command(&opt, &sources,
+                              "mutate [--seed S] [--count N] [--from N] [--jobs N]\n"
+                              "           [--macroblocks N] [--kind NAME] [--write FILE] "
+                              "[--verbose] STREAM...\n",
+                              argc, argv);
+    if (code)
+        return code;
+    jobs = mutate_shared(opt.jobs, sizeof(*jobs));
+    bool good = jobs && run_all();
+    good = good && print_tallies();
     sources_free(&sources);
     return !good;
 }

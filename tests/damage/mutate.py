@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Damages streams in thirteen kinds by seed, and decodes them with codec and slow reference.
 
-    mutate.py [--seed S] [--count N] [--from N] [--macroblocks N] [--generated] [--write FILE]
+    mutate.py [--seed S] [--count N] [--from N] [--macroblocks N] [--generated] [--kind NAME]
+              [--write FILE] [--verbose]
     mutate.py --device D [--set KEY=VALUE] [--jobs N] [--seconds N] ...
 
 Streams are one of streamgen for each of its features, by the seed, and all conformance streams that
@@ -70,6 +71,8 @@ def main():
     p.add_argument("--macroblocks", default="1200", help="of each stream, at the most")
     p.add_argument("--generated", action="store_true", help="without conformance streams")
     p.add_argument("--write", help="the damaged stream of --from goes there")
+    p.add_argument("--kind", help="of damage: this one alone")
+    p.add_argument("--verbose", action="store_true", help="each frame after the damage")
     p.add_argument("--only", default="", help="part of the names of streams")
     p.add_argument("--seconds", help="with --device: no stream begins later")
     p.add_argument("--device", help="through a daemon: gpu, cpu, part of a device's name")
@@ -79,12 +82,14 @@ def main():
     begin = time.time()
     options = ["--seed", args.seed, "--count", args.count, "--from", args.first, "--jobs",
                args.jobs, "--macroblocks", args.macroblocks]
+    options += ["--kind", args.kind] if args.kind else []
     with tempfile.TemporaryDirectory() as folder:
         streams = generated(args, folder) + conformance(args)
         if args.device:
             code = served(args, options + streams)
         else:
             options += ["--write", args.write] if args.write else []
+            options += ["--verbose"] if args.verbose else []
             code = subprocess.run([args.bin + "/mutate", *options, *streams]).returncode
     print("%.0f s" % (time.time() - begin))
     return 1 if code else 0

@@ -16,20 +16,18 @@
  * Exit: 0, 1 something failed, 2 usage.
  */
 #include "proto/pelton.h"
-#include "tests/damage/mutate_source.h"
+#include "tests/damage/mutate_command.h"
+#include "tests/tools/grow.h"
 #include "tests/tools/md5.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { MOST_JOBS = 64, WAIT_MS = 120000, SUM_CHARS = 33 };
+enum { WAIT_MS = 120000, SUM_CHARS = 33 };
 
 /* A frame in output order. */
 struct frame_sum {
@@ -48,12 +46,8 @@ struct tally {
     uint64_t gpu_entropy_pictures, access_units;
 };
 
-static struct {
-    uint64_t seed, from, count;
-    unsigned jobs, macroblocks;
-    time_t end; /* 0: never */
-    const char *socket, *reference;
-} opt = {.seed = 1, .count = 100, .jobs = 4, .macroblocks = 1200};
+static struct mutate_options opt = {
+    .seed = 1, .count = 100, .jobs = 4, .macroblocks = 1200, .kind = MUTATION_KINDS};
 
 static struct sources sources;
 static struct tally *tallies; /* of all processes, shared */
@@ -71,15 +65,9 @@ __attribute__((format(printf, 3, 4))) static void stream_failed(struct tally *t,
 
 static struct frame_sum *frame_list_add(struct frame_list *list)
 {
-    if (list->count == list->capacity) {
-        unsigned capacity = 2 * list->capacity + 64;
-        struct frame_sum *grown = realloc(list->at, capacity * sizeof(*grown));
-        if (!grown)
-            return NULL;
-        list->at = grown;
-        list->capacity = capacity;
-    }
-    return &list->at[list->count++];
+    return grow_by_one(&list->at, list->count, &list->capacity, sizeof(*list->at))
+               ? &list->at[list->count++]
+               : NULL;
 }
 
 /* ---- the reference ---- */
@@ -232,7 +220,8 @@ static bool run_job(unsigned job)
         return false;
     }
     for (uint64_t i = job; i < opt.count && (!opt.end || time(NULL) < opt.end); i += opt.jobs)
-        run_number(conn, &tallies[job], opt.from + i);
+        if (mutate_wanted(&opt, opt.from + i))
+            run_number(conn, &tallies[job], opt.from + i);
     pelton_close(conn);
     return true;
 }
@@ -279,54 +268,25 @@ static bool print_sum(void)
     printf("%" PRIu64 " streams end at what is not supported, %" PRIu64
            " have no frame; of %" PRIu64 " access units the GPU entropy-decoded %" PRIu64 "\n",
            sum.unsupported, sum.without_frames, sum.access_units, sum.gpu_entropy_pictures);
-    return sum.streams == opt.count && !sum.failed && sum.frames;
-}
-
-static bool parse(int argc, char **argv)
-{
-    static const struct option names[] = {
-        {"seed", 1, NULL, 's'},        {"count", 1, NULL, 'n'},   {"from", 1, NULL, 'f'},
-        {"jobs", 1, NULL, 'j'},        {"socket", 1, NULL, 'p'},  {"reference", 1, NULL, 'r'},
-        {"macroblocks", 1, NULL, 'm'}, {"seconds", 1, NULL, 't'}, {NULL, 0, NULL, 0}};
-    for (int c; (c = getopt_long(argc, argv, "", names, NULL)) != -1;)
-        if (c == 's')
-            opt.seed = strtoull(optarg, NULL, 10);
-        else if (c == 'n')
-            opt.count = strtoull(optarg, NULL, 10);
-        else if (c == 'f')
-            opt.from = strtoull(optarg, NULL, 10);
-        else if (c == 'j')
-            opt.jobs = (unsigned)strtoul(optarg, NULL, 10);
-        else if (c == 'm')
-            opt.macroblocks = (unsigned)strtoul(optarg, NULL, 10);
-        else if (c == 'p')
-            opt.socket = optarg;
-        else if (c == 't')
-            opt.end = time(NULL) + strtol(optarg, NULL, 10);
-        else if (c == 'r')
-            opt.reference = optarg;
-        else
-            return false;
-    return optind < argc && opt.socket && opt.reference && opt.jobs >= 1 && opt.jobs <= MOST_JOBS;
+    return sum.streams == mutate_wanted_count(&opt) && !sum.failed && sum.frames;
 }
 
 int main(int argc, char **argv)
 {
-    if (!parse(argc, argv)) {
-        fprintf(stderr, "usage: mutate_service --socket PATH --reference PROGRAM [--seed S]\n"
-                        "           [--count N] [--from N] [--jobs N] [--macroblocks N] "
-                        "[--seconds N] STREAM...\n");
+    static const char usage[] =
+        "mutate_service --socket PATH --reference PROGRAM [--seed S]\n"
+        "           [--count N] [--from N] [--jobs N] [--macroblocks N] [--kind NAME]\n"
+        "           [--seconds N] STREAM...\n";
+    int code = mutate_command(&opt, &sources, usage, argc, argv);
+    if (code)
+        return code;
+    if (!opt.socket) {
+        fprintf(stderr, "usage: %s", usage);
         return 2;
     }
-    tallies = mmap(NULL, opt.jobs * sizeof(*tallies), PROT_READ | PROT_WRITE,
-                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (tallies == MAP_FAILED ||
-        !sources_read(&sources, argv + optind, argc - optind, opt.macroblocks, opt.jobs)) {
-        printf("FAILED: no stream to damage\n");
-        return 1;
-    }
-    bool good = run_all();
-    good &= print_sum();
+    tallies = mutate_shared(opt.jobs, sizeof(*tallies));
+    bool good = tallies && run_all();
+    good = good && print_sum();
     sources_free(&sources);
     return !good;
 }

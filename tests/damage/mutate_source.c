@@ -5,21 +5,15 @@
 #include "tests/damage/mutate_source.h"
 #include "codec/h264_stream.h"
 #include "tests/tools/annexb.h"
+#include "tests/tools/grow.h"
 #include "tests/tools/read_file.h"
 #include "tests/tools/refdec.h"
 
 #include <inttypes.h>
 #include <pthread.h>
-#include <string.h>
 #include <time.h>
 
-enum {
-    MOST_ACCESS_UNITS = 12,
-    LEAST_ACCESS_UNITS = 2,
-    NAL_IDR = 5,
-    MOST_DAMAGES = 3,
-    MOST_READERS = 16
-};
+enum { MOST_ACCESS_UNITS = 12, LEAST_ACCESS_UNITS = 2, NAL_IDR = 5, MOST_READERS = 16 };
 
 static const uint8_t end_of_sequence[] = {10}, delimiter[] = {9, 0xf0};
 
@@ -44,39 +38,42 @@ static uint64_t hash_words(uint64_t hash, const void *data, size_t size)
     return hash;
 }
 
-/* Of a field whose other one never came, its rows alone. */
-static uint64_t frame_hash(const struct ref_frame *f, const struct h264_picture *pic)
+/* Rows of one parity. */
+static uint64_t field_hash(const struct ref_frame *f, unsigned parity)
 {
-    bool field = pic->structure != REC_FRAME && !pic->paired;
     uint64_t hash = rng_mix(f->width * 65536u + f->height);
     for (int p = 0; p < 3; p++) {
         uint32_t mb_w = ref_mb_width(f->chroma_format_idc, p);
         uint32_t rows = ref_mb_height(f->chroma_format_idc, p) * (f->height / 16);
-        for (uint32_t y = field && pic->structure == REC_BOTTOM; mb_w && y < rows; y += 1u + field)
+        for (uint32_t y = parity; mb_w && y < rows; y += 2)
             hash = hash_words(hash, f->plane[p] + (size_t)y * f->stride[p],
                               mb_w * (f->width / 16) * sizeof(uint16_t));
     }
     return hash;
 }
 
+/* Of a field whose other one never came, its rows alone. */
+static void shown_hash(struct shown *s, const struct ref_frame *f, const struct h264_picture *pic)
+{
+    s->fields[0] = field_hash(f, 0);
+    s->fields[1] = field_hash(f, 1);
+    if (pic->structure != REC_FRAME && !pic->paired)
+        s->hash = s->fields[pic->structure == REC_BOTTOM];
+    else
+        s->hash = rng_mix(s->fields[0] ^ rng_mix(s->fields[1]));
+}
+
 static void on_emit(struct refdec *d, const struct h264_picture *pic)
 {
     struct decoded *out = ((struct decoding *)d)->out;
     const struct slot *slot = &d->slots[pic->holder.slot];
-    if (out->count == out->capacity) {
-        unsigned capacity = 2 * out->capacity + 64;
-        struct shown *grown = realloc(out->at, capacity * sizeof(*grown));
-        if (!grown) {
-            d->failed = true;
-            return;
-        }
-        out->at = grown;
-        out->capacity = capacity;
+    if (!grow_by_one(&out->at, out->count, &out->capacity, sizeof(*out->at))) {
+        d->failed = true;
+        return;
     }
-    out->at[out->count++] = (struct shown){.hash = frame_hash(slot->frame, pic),
-                                           .tag = pic->tag,
-                                           .last_tag = slot->last_tag,
-                                           .marked = slot->corrupt};
+    out->at[out->count] =
+        (struct shown){.tag = pic->tag, .last_tag = slot->last_tag, .marked = slot->corrupt};
+    shown_hash(&out->at[out->count++], slot->frame, pic);
 }
 
 static void on_picture(struct refdec *d, struct h264_picture *pic)
@@ -350,6 +347,7 @@ bool damaged_make(struct damaged *d, uint64_t seed, uint64_t number, const struc
         int64_t tag = mutate(&rng, d->kind, &d->units, &other->units);
         if (tag < 0)
             return false;
+        d->others[d->other_count++] = other;
         d->first = tag < d->first ? tag : d->first;
     }
     return true;

@@ -10,9 +10,12 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+enum { MOST_DAMAGES = 3 }; /* of one stream */
+
 /* A frame in output order. */
 struct shown {
-    uint64_t hash;         /* of its size and samples */
+    uint64_t hash;         /* of its size and samples; of a single field that of its rows */
+    uint64_t fields[2];    /* of its size and the rows of one parity */
     int64_t tag, last_tag; /* access units of its first picture and of the last one */
     bool marked;           /* as damaged */
 };
@@ -50,6 +53,8 @@ struct damaged {
     uint64_t number;
     enum mutation kind;
     const struct source *source;
+    const struct source *others[MOST_DAMAGES]; /* units of theirs may be in it */
+    unsigned other_count;
     struct units units;
     int64_t first; /* the first access unit that is damaged */
 };

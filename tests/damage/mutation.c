@@ -3,9 +3,7 @@
  * Damage to NAL units. Places and amounts follow from the generator alone.
  */
 #include "tests/damage/mutation.h"
-
-#include <stdlib.h>
-#include <string.h>
+#include "tests/tools/grow.h"
 
 enum { HEADER_BYTES = 12, MOST_FLOOD = 400, NAL_SPS = 7, NAL_PPS = 8 };
 
@@ -18,14 +16,8 @@ const char *const mutation_names[MUTATION_KINDS] = {
 
 bool units_insert(struct units *u, unsigned at, struct unit unit)
 {
-    if (u->count == u->capacity) {
-        unsigned capacity = 2 * u->capacity + 64;
-        struct unit *grown = realloc(u->at, capacity * sizeof(*grown));
-        if (!grown)
-            return false;
-        u->at = grown;
-        u->capacity = capacity;
-    }
+    if (!grow_by_one(&u->at, u->count, &u->capacity, sizeof(*u->at)))
+        return false;
     memmove(u->at + at + 1, u->at + at, (u->count - at) * sizeof(*u->at));
     u->at[at] = unit;
     u->count++;
