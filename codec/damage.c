@@ -67,6 +67,7 @@ static void recovery_reach(struct h264_recovery_state *r, const struct h264_pict
     r->clean = h264_damage_of(r->from_id);
     r->clean_poc = pic->output_poc;
     r->lost = 0;
+    r->from_idr = false;
     if (r->leading && r->leading_poc == INT32_MAX)
         r->leading_poc = pic->output_poc;
 }
@@ -74,6 +75,52 @@ static void recovery_reach(struct h264_recovery_state *r, const struct h264_pict
 static uint32_t recovery_frames_since(const struct h264_stream *s, uint32_t frame_num)
 {
     return (frame_num - s->recovering.from_frame_num) & (s->dpb.max_frame_num - 1);
+}
+
+void h264_recovery_breach(struct h264_stream *s, enum h264_breach breach)
+{
+    struct h264_recovery_state *r = &s->recovering;
+    if (breach == H264_BREACH_REFERENCE && !r->from_idr)
+        return;
+    r->doubt_next = true;
+    r->foreign_next |= breach == H264_BREACH_SEQUENCE;
+}
+
+/* A picture that is damaged before it begins; a recovery point at pic itself ends that. */
+static uint32_t damage_before(const struct h264_recovery_state *r, const struct h264_picture *pic)
+{
+    return r->lost ? r->lost : before_picture(pic->id);
+}
+
+static void recovery_doubt(struct h264_recovery_state *r, struct h264_picture *pic)
+{
+    r->doubt = damage_before(r, pic);
+    r->doubt_id = pic->id;
+    r->doubt_next = false;
+}
+
+void h264_recovery_breach_now(struct h264_stream *s, struct h264_picture *pic)
+{
+    struct h264_recovery_state *r = &s->recovering;
+    if (!r->from_idr)
+        return;
+    recovery_doubt(r, pic);
+    pic->damage.doubt = r->doubt;
+    pic->damage.doubt_id = r->doubt_id;
+}
+
+/* What was before counts for pic. */
+static void picture_inherit_doubt(struct h264_recovery_state *r, struct h264_picture *pic)
+{
+    if (r->doubt_next)
+        recovery_doubt(r, pic);
+    if (r->foreign_next)
+        r->foreign = damage_before(r, pic);
+    r->foreign_next = false;
+    pic->damage.doubt = r->doubt;
+    pic->damage.doubt_id = r->doubt_id;
+    if (r->foreign && r->foreign >= pic->damage.clean)
+        pic->damage.latest = r->foreign;
 }
 
 void h264_recovery_begin(struct h264_stream *s, const struct h264_slice_header *h,
@@ -85,12 +132,14 @@ void h264_recovery_begin(struct h264_stream *s, const struct h264_slice_header *
         pic->damage.clean = pic->first_field->damage.clean;
         pic->damage.missing = pic->first_field->damage.missing;
         pic->damage.unrecovered = pic->first_field->damage.unrecovered;
+        picture_inherit_doubt(r, pic);
         return;
     }
     if (pic->idr)
         *r = (struct h264_recovery_state){.clean = h264_damage_of(id),
                                           .clean_before = h264_damage_of(id),
-                                          .clean_poc = INT32_MIN};
+                                          .clean_poc = INT32_MIN,
+                                          .from_idr = true};
     else if (!s->started)
         recovery_without_idr(r, pic);
     if (!pic->idr && pic->recovery.present)
@@ -100,6 +149,7 @@ void h264_recovery_begin(struct h264_stream *s, const struct h264_slice_header *
         recovery_reach(r, pic);
     pic->damage.clean = pic->output_poc >= r->clean_poc ? r->clean : r->clean_before;
     pic->damage.missing = r->lost ? r->lost : h264_damage_of(id);
+    picture_inherit_doubt(r, pic);
     if (r->leading && pic->output_poc < r->leading_poc) {
         pic->damage.latest = pic->damage.missing;
         pic->damage.corrupt = 1;

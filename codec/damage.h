@@ -27,6 +27,21 @@ struct h264_recovery_state {
     /* a recovery point was announced by picture from_id: it comes frame_cnt after from_frame_num */
     bool pending;
     uint32_t from_id, from_frame_num, frame_cnt;
+    bool from_idr; /* an IDR picture began all that is there: no reference may be missing */
+    /* What a reference name means is doubtful since picture doubt_id: pictures before it bring the
+     * damage `doubt`. 0: nothing is. */
+    uint32_t doubt, doubt_id;
+    bool doubt_next;  /* from the next picture on */
+    uint32_t foreign; /* not 0: the damage of pictures under a sequence that no IDR picture began */
+    bool foreign_next;
+};
+
+/* Breaches of the standard that tell of lost or foreign data. They count until the next IDR picture
+ * or recovery point. */
+enum h264_breach {
+    H264_BREACH_ORDER,     /* pictures are missing, or stand where they do not belong */
+    H264_BREACH_REFERENCE, /* a reference is named that is not there; counts since an IDR picture */
+    H264_BREACH_SEQUENCE   /* other sequence parameters without an IDR picture: nothing holds */
 };
 
 struct h264_stream;
@@ -36,6 +51,10 @@ uint32_t h264_damage_of(uint32_t id);
 /* The picture that h begins, whose numbers are known: sets its damage and follows recovery. */
 void h264_recovery_begin(struct h264_stream *s, const struct h264_slice_header *h,
                          struct h264_picture *pic);
+/* Before the next picture begins. */
+void h264_recovery_breach(struct h264_stream *s, enum h264_breach breach);
+/* In the current picture, which it reaches too. */
+void h264_recovery_breach_now(struct h264_stream *s, struct h264_picture *pic);
 /* After memory_management_control_operation 5 in a picture of this frame_num, which is 0 now. */
 void h264_recovery_reset(struct h264_stream *s, uint32_t frame_num);
 

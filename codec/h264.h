@@ -170,9 +170,11 @@ struct h264_damage {
     struct h264_conceal_ref conceal_refs[REC_MAX_REFS];
     uint8_t conceal_ref_count;
     atomic_uint missing_mbs;
-    uint32_t latest;     /* the latest damage that reaches the samples */
-    uint32_t clean;      /* damage before this one is over */
-    uint32_t missing;    /* damage that a missing reference brings */
+    uint32_t latest;  /* the latest damage that reaches the samples */
+    uint32_t clean;   /* damage before this one is over */
+    uint32_t missing; /* damage that a missing reference brings */
+    /* damage that references before picture doubt_id bring: they may not be those that are meant */
+    uint32_t doubt, doubt_id;
     uint8_t corrupt;     /* latest is not 0 */
     uint8_t unrecovered; /* not for output: decoding started after its references */
 };

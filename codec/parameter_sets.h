@@ -30,6 +30,8 @@ const struct h264_sps *h264_sps_ref(const struct h264_sps *sps);
 void h264_sps_unref(const struct h264_sps *sps);
 /* Whether pictures of both have samples of one size and form, and so can refer to each other. */
 bool h264_sps_same_samples(const struct h264_sps *a, const struct h264_sps *b);
+/* Whether the same slices give the same samples under both. */
+bool h264_sps_same_decoding(const struct h264_sps *a, const struct h264_sps *b);
 const struct h264_pps *h264_pps_ref(const struct h264_pps *pps);
 void h264_pps_unref(const struct h264_pps *pps);
 

@@ -231,6 +231,23 @@ bool h264_sps_same_samples(const struct h264_sps *a, const struct h264_sps *b)
            a->separate_colour_plane_flag == b->separate_colour_plane_flag;
 }
 
+bool h264_sps_same_decoding(const struct h264_sps *a, const struct h264_sps *b)
+{
+    return h264_sps_same_samples(a, b) && !memcmp(&a->scaling, &b->scaling, sizeof(a->scaling)) &&
+           a->qpprime_y_zero_transform_bypass_flag == b->qpprime_y_zero_transform_bypass_flag &&
+           a->log2_max_frame_num == b->log2_max_frame_num && a->poc_type == b->poc_type &&
+           a->log2_max_poc_lsb == b->log2_max_poc_lsb &&
+           a->delta_pic_order_always_zero_flag == b->delta_pic_order_always_zero_flag &&
+           a->offset_for_non_ref_pic == b->offset_for_non_ref_pic &&
+           a->offset_for_top_to_bottom_field == b->offset_for_top_to_bottom_field &&
+           a->num_ref_frames_in_poc_cycle == b->num_ref_frames_in_poc_cycle &&
+           !memcmp(a->offset_for_ref_frame, b->offset_for_ref_frame,
+                   a->num_ref_frames_in_poc_cycle * sizeof(*a->offset_for_ref_frame)) &&
+           a->max_num_ref_frames == b->max_num_ref_frames &&
+           a->mb_adaptive_frame_field_flag == b->mb_adaptive_frame_field_flag &&
+           a->direct_8x8_inference_flag == b->direct_8x8_inference_flag;
+}
+
 void h264_sps_unref(const struct h264_sps *sps)
 {
     struct h264_sps *own = (struct h264_sps *)(uintptr_t)sps;

@@ -61,10 +61,11 @@ static uint16_t stand_in(const struct h264_picture *pic, const struct rec_slice 
     return any_reference(pic);
 }
 
-/* The latest damage of the fields that a reference names. */
-static uint32_t reference_damage(struct h264_picture *ref, unsigned structure)
+/* The latest damage of the fields that a reference names, and of its name. */
+static uint32_t reference_damage(const struct h264_picture *pic, struct h264_picture *ref,
+                                 unsigned structure)
 {
-    uint32_t worst = 0;
+    uint32_t worst = ref->id < pic->damage.doubt_id ? pic->damage.doubt : 0;
     for (unsigned parity = REC_TOP; parity <= REC_BOTTOM; parity++) {
         const struct h264_picture *field =
             structure & parity ? h264_picture_of_parity(ref, parity) : NULL;
@@ -86,7 +87,7 @@ static bool slice_fill_refs(const struct h264_picture *pic, const struct h264_sl
             if (!missing[list][i])
                 out->ref[list][i] = (uint16_t)REC_REF((uint32_t)ref->holder.slot, structure);
             damage[list][i] =
-                missing[list][i] ? pic->damage.missing : reference_damage(ref, structure);
+                missing[list][i] ? pic->damage.missing : reference_damage(pic, ref, structure);
             any |= damage[list][i] != 0;
         }
     for (int list = 0; list < 2; list++)
@@ -158,7 +159,8 @@ static uint32_t damage_used(const struct h264_picture *pic, uint32_t index,
 static uint32_t damage_colocated(const struct h264_slice *slice)
 {
     bool direct = slice->hdr.type == H264_B && slice->num_ref[1] && slice->ref[1][0].pic;
-    return direct ? reference_damage(slice->ref[1][0].pic, slice->ref[1][0].structure) : 0;
+    return direct ? reference_damage(slice->pic, slice->ref[1][0].pic, slice->ref[1][0].structure)
+                  : 0;
 }
 
 void h264_find_kinds(struct h264_picture *pic)

@@ -191,14 +191,18 @@ static int feed_units(struct h264_stream *s, const uint8_t *data, size_t size, u
     return first;
 }
 
-/* Where slices may come in any order (Baseline and Extended, A.2.1, A.2.3), and where each colour
- * plane has a slice with first_mb_in_slice 0, those who cut access units by that cut inside of
- * pictures: there only the next picture's first slice tells that one is complete. */
+bool h264_stream_any_slice_order(const struct h264_sps *sps)
+{
+    return sps->profile_idc == 88 || (sps->profile_idc == 66 && !(sps->constraint_flags & 0x40));
+}
+
+/* Where slices may come in any order, and where each colour plane has a slice with
+ * first_mb_in_slice 0, those who cut access units by that cut inside of pictures: there only the
+ * next picture's first slice tells that one is complete. */
 static bool cut_may_be_wrong(const struct h264_stream *s)
 {
     const struct h264_sps *sps = s->cur ? s->cur->sps : NULL;
-    return sps && (sps->separate_colour_plane_flag || sps->profile_idc == 88 ||
-                   (sps->profile_idc == 66 && !(sps->constraint_flags & 0x40)));
+    return sps && (sps->separate_colour_plane_flag || h264_stream_any_slice_order(sps));
 }
 
 int h264_stream_feed(struct h264_stream *s, const uint8_t *data, size_t size, int64_t tag,

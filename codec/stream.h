@@ -76,6 +76,9 @@ struct h264_stream {
     struct h264_stats stats;
 };
 
+/* stream.c: Baseline and Extended (A.2.1, A.2.3) */
+bool h264_stream_any_slice_order(const struct h264_sps *sps);
+
 /* stream_params.c */
 int h264_stream_store_sps(struct h264_stream *s, const uint8_t *nal, size_t size,
                           struct h264_diag *diag);

@@ -2,6 +2,7 @@
  *
  * Gaps in frame_num (8.2.5.2): frames that are inferred between two pictures.
  */
+#include "codec/damage.h"
 #include "codec/diag.h"
 #include "codec/h264_picture.h"
 #include "codec/output_order.h"
@@ -60,17 +61,27 @@ static int insert_inferred(struct h264_stream *s, const struct h264_sps *sps, ui
     return H264_OK;
 }
 
+/* 7.4.3: only the second field of the reference picture before it has its frame_num. Here h begins
+ * a frame or a first field; the number of the last reference picture tells that it came twice. */
+static bool frame_num_repeats(const struct h264_stream *s, const struct h264_slice_header *h)
+{
+    return !h->idr && h->nal_ref_idc && s->started && h->frame_num == s->prev_ref_frame_num;
+}
+
 int h264_stream_fill_gap(struct h264_stream *s, const struct h264_sps *sps,
                          const struct h264_slice_header *h, struct h264_diag *diag)
 {
     uint32_t max = s->dpb.max_frame_num, from = (s->prev_ref_frame_num + 1) % max;
     uint32_t missing = (h->frame_num + max - from) % max;
     int error;
+    if (frame_num_repeats(s, h))
+        h264_recovery_breach(s, H264_BREACH_ORDER);
     if (h->idr || h->frame_num == s->prev_ref_frame_num || !missing)
         return H264_OK;
     s->stats.gaps++;
     if (!sps->gaps_in_frame_num_allowed) {
         s->stats.errors++;
+        h264_recovery_breach(s, H264_BREACH_ORDER);
         if (s->strict)
             return h264_fail(diag, H264_ERR_DATA, "frame_num", h->frame_num,
                              "frames are missing before this one");

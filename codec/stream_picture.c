@@ -104,6 +104,8 @@ static bool sequence_enter(struct h264_stream *s, const struct h264_sps *sps,
         sequence_restart(s);
         s->started = false;
     }
+    if (s->active && s->active != sps && !h->idr && !h264_sps_same_decoding(s->active, sps))
+        h264_recovery_breach(s, H264_BREACH_SEQUENCE);
     if (!s->started && !may_start(s, h)) {
         s->stats.skipped_before_idr += h->first_mb == 0;
         return false;
@@ -309,9 +311,11 @@ static int picture_mark_and_number(struct h264_stream *s, const struct h264_pict
 {
     bool reset = false;
     int error = picture_mark(s, pic, h, e, own, &reset);
-    if (error)
+    if (error) {
+        h264_recovery_breach(s, H264_BREACH_REFERENCE);
         h264_fail(diag, error, "memory_management_control_operation", h->mmco_count,
                   "names a picture that is not there");
+    }
     if (reset)
         reset_numbers(s, e);
     h264_poc_after(&s->poc, pic->sps, h, reset, e->poc);

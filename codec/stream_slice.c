@@ -36,8 +36,22 @@ static bool slice_identical(const struct h264_stream *s, const struct h264_slice
 }
 
 /* COPY: a slice that was sent twice, which is no fault of the data. DUPLICATE: other data at the
- * place of a slice. */
-enum place { SAME_PICTURE, NEW_PICTURE, COPY, DUPLICATE };
+ * place of a slice. ASTRAY: a damaged header. */
+enum place { SAME_PICTURE, NEW_PICTURE, COPY, DUPLICATE, ASTRAY };
+
+/* Without arbitrary slice order a picture begins with macroblock 0, and addresses rise (7.4.3). So
+ * in the midst of an access unit a slice that goes on in the order of the picture belongs to it,
+ * where the first slice of a second field was not lost. Other numbers in its header are damage:
+ * where damaged or foreign parameter sets garble all headers, an access unit stays one picture. */
+static bool slice_is_astray(const struct h264_stream *s, const struct h264_slice_header *last,
+                            const struct h264_slice_header *h)
+{
+    bool other_field = last->field_pic_flag && h->field_pic_flag &&
+                       last->bottom_field_flag != h->bottom_field_flag;
+    return s->have_tag && s->cur->tag == s->tag && !s->cur_boundary &&
+           h->first_mb > last->first_mb && !other_field &&
+           !h264_stream_any_slice_order(s->cur->sps);
+}
 
 /* Where a slice goes; slices of a picture may come in any order. Encoders that give every IDR
  * picture the same idr_pic_id are common: a second slice at macroblock 0 opens a new picture,
@@ -51,7 +65,7 @@ static enum place slice_place(const struct h264_stream *s, const struct h264_sps
         return NEW_PICTURE;
     last = &cur->slices[cur->slice_count - 1];
     if (picture_differs(&last->hdr, h))
-        return NEW_PICTURE;
+        return slice_is_astray(s, &last->hdr, h) ? ASTRAY : NEW_PICTURE;
     if (h->redundant_pic_cnt || !(s->starts[h->first_mb] >> h->colour_plane_id & 1))
         return SAME_PICTURE;
     if (h->first_mb == 0 && cur->slices[0].hdr.first_mb == 0)
@@ -113,6 +127,7 @@ static int add_slice(struct h264_stream *s, const struct h264_pps *pps,
         pic->has_b_slices = 1;
     if (h264_ref_lists(&s->dpb, pic->output_poc, slice)) {
         hold_refs(pic, slice);
+        h264_recovery_breach_now(s, pic);
         return h264_fail(diag, H264_ERR_DATA, "modification_of_pic_nums_idc", 0,
                          "names a reference picture that is not there");
     }
@@ -170,7 +185,12 @@ int h264_stream_place_slice(struct h264_stream *s, const struct h264_sps *sps,
     switch (slice_place(s, sps, h, nal, size)) {
     case COPY:
         return H264_OK;
+    case ASTRAY:
+        h264_picture_damage(s->cur);
+        return h264_fail(diag, H264_ERR_DATA, "frame_num", h->frame_num,
+                         "differs within an access unit");
     case DUPLICATE:
+        h264_picture_damage(s->cur); /* one of both is not of this picture */
         return h264_fail(diag, H264_ERR_DATA, "first_mb_in_slice", h->first_mb,
                          "the slice was there before");
     case NEW_PICTURE:

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Breaches of the standard that tell of lost, repeated or foreign data: until the next IDR picture
+ * or recovery point, pictures that rest on what was before are damaged.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "streamctx.h"
+
+/* References before which picture count as doubtful for picture i; 0: none do. */
+static uint32_t doubted_before(const struct ctx *c, unsigned i)
+{
+    assert_true(i < c->decoded_count);
+    assert_int_equal(c->decoded[i]->damage.doubt != 0, c->decoded[i]->damage.doubt_id != 0);
+    return c->decoded[i]->damage.doubt_id;
+}
+
+static void test_clean(void **state)
+{
+    struct ctx c = plain_ctx(4, 2);
+    open_stream(&c);
+    low_delay_run(&c, 12);
+    assert_int_equal(slice(&c, NONREF_B(.frame_num = 12, .poc_lsb = 7)), H264_OK);
+    flush(&c);
+    for (unsigned i = 0; i < c.decoded_count; i++) {
+        assert_int_equal(doubted_before(&c, i), 0);
+        assert_int_equal(c.decoded[i]->damage.corrupt, 0);
+    }
+    close_stream(&c);
+}
+
+/* A reference picture that comes again after it: its frame_num repeats. */
+static void test_repeated_reference(void **state)
+{
+    struct ctx c = plain_ctx(4, 2);
+    open_stream(&c);
+    low_delay_run(&c, 3);
+    slice(&c, REF_P(.frame_num = 2, .poc_lsb = 6));
+    slice(&c, REF_P(.frame_num = 3, .poc_lsb = 8));
+    slice(&c, IDR(.idr_pic_id = 1));
+    flush(&c);
+    assert_int_equal(doubted_before(&c, 2), 0);
+    assert_int_equal(doubted_before(&c, 3), 3);
+    assert_int_equal(doubted_before(&c, 4), 3);
+    assert_int_equal(doubted_before(&c, 5), 0);
+    close_stream(&c);
+}
+
+static void test_gap(void **state)
+{
+    for (unsigned allowed = 0; allowed < 2; allowed++) {
+        struct ctx c = plain_ctx(4, 2);
+        c.sps.gaps_allowed = allowed;
+        open_stream(&c);
+        low_delay_run(&c, 2);
+        slice(&c, REF_P(.frame_num = 3, .poc_lsb = 6));
+        flush(&c);
+        assert_true(c.decoded[2]->non_existing);
+        assert_int_equal(doubted_before(&c, 3), allowed ? 0 : 3);
+        close_stream(&c);
+    }
+}
+
+/* Operation 1 on a picture that is not there. */
+static void test_missing_name(void **state)
+{
+    struct ctx c = plain_ctx(4, 2);
+    open_stream(&c);
+    low_delay_run(&c, 2);
+    slice(&c, REF_P(.frame_num = 2, .poc_lsb = 4, .mmco = {{1, 7}}));
+    slice(&c, REF_P(.frame_num = 3, .poc_lsb = 6));
+    flush(&c);
+    assert_int_equal(doubted_before(&c, 2), 0);
+    assert_int_equal(doubted_before(&c, 3), 3);
+    close_stream(&c);
+}
+
+/* Other parameters in an SPS of the same id, without an IDR picture. */
+static void test_other_sequence(void **state)
+{
+    struct ctx c = plain_ctx(4, 2);
+    open_stream(&c);
+    low_delay_run(&c, 2);
+    c.sps.max_num_ref_frames = 2;
+    send_sets(&c);
+    slice(&c, REF_P(.frame_num = 2, .poc_lsb = 4));
+    slice(&c, REF_P(.frame_num = 3, .poc_lsb = 6));
+    slice(&c, IDR(.idr_pic_id = 1));
+    flush(&c);
+    assert_int_equal(c.decoded[1]->damage.latest, 0);
+    assert_int_not_equal(c.decoded[2]->damage.latest, 0);
+    assert_int_not_equal(c.decoded[3]->damage.latest, 0);
+    assert_int_equal(c.decoded[4]->damage.latest, 0);
+    close_stream(&c);
+}
+
+/* Headers of an access unit whose frame_num differs from slice to slice: one picture, marked. */
+static void test_astray(void **state)
+{
+    struct ctx c = plain_ctx(4, 2);
+    open_stream(&c);
+    low_delay_run(&c, 2);
+    c.tag = 1;
+    assert_int_equal(slice(&c, REF_P(.frame_num = 2, .poc_lsb = 4)), H264_OK);
+    assert_int_equal(slice(&c, REF_P(.first_mb = 3, .frame_num = 9, .poc_lsb = 4)), H264_ERR_DATA);
+    assert_int_equal(slice(&c, REF_P(.first_mb = 6, .frame_num = 2, .poc_lsb = 4)), H264_OK);
+    c.tag = 2;
+    assert_int_equal(slice(&c, REF_P(.first_mb = 6, .frame_num = 3, .poc_lsb = 6)), H264_OK);
+    flush(&c);
+    assert_int_equal(c.decoded_count, 4);
+    assert_int_equal(c.decoded[2]->slice_count, 2);
+    assert_int_equal(c.decoded[2]->damage.corrupt, 1);
+    assert_int_equal(c.decoded[3]->slice_count, 1);
+    close_stream(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_clean),
+        cmocka_unit_test(test_repeated_reference),
+        cmocka_unit_test(test_gap),
+        cmocka_unit_test(test_missing_name),
+        cmocka_unit_test(test_other_sequence),
+        cmocka_unit_test(test_astray),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
