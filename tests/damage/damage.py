@@ -252,6 +252,15 @@ def decode_ours(args, daemon, path, out):
                           timeout=args.timeout).returncode
 
 
+def decode_theirs(args, s, path, out):
+    """FFmpeg's frames; an empty file where there are none."""
+    subprocess.run([args.ffmpeg, "-v", "quiet", "-nostdin", "-y", "-threads", "1", "-flags",
+                    "unaligned", "-i", path, "-fps_mode", "passthrough", "-noautoscale", "-f",
+                    "rawvideo", "-pix_fmt", s.pix_fmt, out], timeout=t.LIMIT_S)
+    if not os.path.exists(out):
+        pathlib.Path(out).write_bytes(b"")
+
+
 def score(args, s, out):
     run = subprocess.run([args.bin + "/score", str(s.frame_bytes), str(s.sample_bytes),
                           str(s.peak), s.truth, out], capture_output=True,
@@ -286,12 +295,7 @@ def run_one(args, daemon, folder, i, s, kind):
     if wrong:
         result["bad"].append("frames %s: no damage reaches them, but they differ" % wrong[:8])
     if s.compare:
-        subprocess.run([args.ffmpeg, "-v", "quiet", "-nostdin", "-y", "-threads", "1", "-flags",
-                        "unaligned", "-i", base + ".264",
-                        "-fps_mode", "passthrough", "-noautoscale", "-f", "rawvideo",
-                        "-pix_fmt", s.pix_fmt, base + ".ff"], timeout=t.LIMIT_S)
-        if not os.path.exists(base + ".ff"):
-            pathlib.Path(base + ".ff").write_bytes(b"")
+        decode_theirs(args, s, base + ".264", base + ".ff")
         theirs_count, theirs = score(args, s, base + ".ff")
         result["theirs"] = theirs_count
         if abs(count - theirs_count) > s.gop:
