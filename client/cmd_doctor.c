@@ -5,9 +5,10 @@
 #include "client/commands.h"
 #include "client/connection.h"
 #include "client/input.h"
-#include "proto/json.h"
+#include "client/limits_report.h"
 #include "client/ui.h"
 #include "gpu/tune/tune.h"
+#include "proto/json.h"
 #include "proto/socket_path.h"
 
 #include <errno.h>
@@ -299,6 +300,27 @@ static int check_devices(struct doctor *d, const struct client_options *o, struc
     return 0;
 }
 
+/* After check_devices, with which the worker has started. */
+static void check_sandbox(struct doctor *d, const struct client_options *o, struct pelton *conn)
+{
+    const uint32_t both = PELTON_SANDBOX_CALLS | PELTON_SANDBOX_FILES;
+    struct pelton_status status;
+    struct pelton_stream_status *streams = NULL;
+    size_t n = 0;
+    if (pelton_status(conn, timeout_ms(o), &status, &streams, &n) < 0)
+        return;
+    free(streams);
+    for (uint32_t i = 0; i < status.n_processes; i++) {
+        uint32_t sandbox = status.processes[i].sandbox;
+        bool off = sandbox & PELTON_SANDBOX_OFF, whole = (sandbox & both) == both;
+        doctor_add(d, whole && !off ? GOOD : NOTE, "sandbox",
+                   off     ? "sandbox=true turns it on; --print-config tells who turned it off"
+                   : whole ? ""
+                           : "a kernel with seccomp and Landlock, and a build with libseccomp",
+                   "%s: %s", i ? "worker" : "daemon", sandbox_text(sandbox));
+    }
+}
+
 static int check_daemon(struct doctor *d, const struct client_options *o, struct failure *f)
 {
     struct pelton *conn = NULL;
@@ -308,6 +330,7 @@ static int check_daemon(struct doctor *d, const struct client_options *o, struct
         doctor_add(d, GOOD, "daemon", "", "%s%s", path ? "answers at " : "a private one answers",
                    path ? path : "");
         rc = check_devices(d, o, conn, f);
+        check_sandbox(d, o, conn);
     } else {
         doctor_add(d, BAD, "daemon", f->hint, "%.300s", f->cause);
     }

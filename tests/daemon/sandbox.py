@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """The sandbox of peltond's processes, seen from inside: broker and worker make every system call
-that they may not make, and try files, sockets, signals and programs (sandbox_probe.c). The same
-probe without the sandbox shows that it can tell the difference. A daemon whose spawner is gone
-ends. Without libseccomp, or in a build with sanitizers, the exit code is 77.
+that they may not make, and try files, sockets, signals and programs (sandbox_probe.c). So does the
+worker of a camera while its frames come. The same probe without the sandbox shows that it can tell
+the difference. A daemon whose spawner is gone ends. Without libseccomp, or in a build with
+sanitizers, the exit code is 77.
 
   sandbox.py --bin DIR --probe LIBRARY
 """
@@ -143,8 +144,46 @@ def without(args):
               "sandbox=false: there is none")
         check(d.filters(d.worker) == 0, "sandbox=false: none in the worker")
         compare("broker without", d.look(d.process.pid), FREE, 99)
+        doctor_told(args, d, "sandbox off", "none")
         (d.folder / "other").touch() # the broker could remove it
         compare("worker without", d.look(d.worker), FREE, 99)
+        d.end()
+
+
+def doctor_told(args, d, words, who):
+    said = subprocess.run([f"{args.bin}/pelton", "doctor", "--socket", d.socket],
+                          capture_output=True, text=True).stdout
+    lines = [l for l in said.splitlines() if " sandbox " in l]
+    check(len(lines) == 2 and all(words in l for l in lines), f"doctor: {who}: {lines}")
+
+
+def cameras(args):
+    """The probe in the worker while it captures, develops and delivers frames of a camera."""
+    with tempfile.TemporaryDirectory() as folder:
+        config = pathlib.Path(folder, "cameras.yaml")
+        config.write_text("version: 1\nsources:\n  cam:\n    {uri: \"sim://%s\", size: 160x120, "
+                          "fps: 25}\n" % (ROOT / "tests/faults/clip.mp4"))
+        d = Daemon(args, folder, str(config))
+        words = [f"{args.bin}/pelton", "pipe", "--socket", d.socket, "-loglevel", "error", "cam"]
+        reader = subprocess.Popen(words, stdout=subprocess.PIPE)
+        size = 160 * 120 * 3 // 2
+        check(len(reader.stdout.read(size)) == size, "camera: frames come")
+        libcamera = d.filters(d.worker) == 1
+        found = d.look(d.worker)
+        free = {n: found[n] for n in d.refused
+                if n in found and found[n] != EPERM and not (n[:4] == "exec" and libcamera)}
+        n = sum(name in found for name in d.refused)
+        check(n > 50 and not free, f"camera: {n} calls are refused {free}")
+        landlock = re.search(r"Landlock (\d+)", d.said())
+        compare("camera", found, {n: e for n, e in WORKER.items()
+                                  if n != "run" or not libcamera},
+                int(landlock[1]) if landlock else 0)
+        check(len(reader.stdout.read(20 * size)) == 20 * size, "camera: 20 frames more come")
+        reader.kill()
+        reader.wait()
+        check(t.workers(d.process.pid) == [d.worker], "camera: its worker goes on")
+        if landlock:
+            doctor_told(args, d, "seccomp and Landlock", "both processes")
         d.end()
 
 
@@ -171,6 +210,7 @@ def main():
     if not processes(args):
         return 77
     without(args)
+    cameras(args)
     spawner_lost(args)
     return 1 if FAILURES else 0
 
