@@ -58,8 +58,21 @@ uint32_t h264_conceal_find(struct h264_picture *pic)
     return missing;
 }
 
-/* DC prediction from the left and from above; mid-grey without both. In MBAFF frames neighbours are
- * not worth their rules. */
+enum { ROWS_CONTINUED = 2, CHROMA_VERTICAL = 2 };
+
+/* So few concealed macroblocks lie between it and a decoded one above that columns still go on. */
+static bool continues_columns(const struct h264_picture *pic, uint32_t i)
+{
+    for (unsigned n = 0; n < ROWS_CONTINUED && i >= pic->mb_width; n++) {
+        i -= pic->mb_width;
+        if (pic->arrays.mbs[i].slice < pic->slice_count)
+            return true;
+    }
+    return false;
+}
+
+/* Vertical prediction near decoded macroblocks, else DC prediction from the left and from above;
+ * mid-grey without both. In MBAFF frames neighbours are not worth their rules. */
 static void conceal_intra(struct h264_picture *pic, uint32_t i)
 {
     struct rec_mb *mb = &pic->arrays.mbs[i];
@@ -69,6 +82,10 @@ static void conceal_intra(struct h264_picture *pic, uint32_t i)
         return;
     mb->intra_avail =
         (uint8_t)((i % pic->mb_width ? REC_AVAIL_A : 0) | (i >= pic->mb_width ? REC_AVAIL_B : 0));
+    if (continues_columns(pic, i)) {
+        mb->intra_mode[0] = 0;
+        mb->intra_chroma_mode = CHROMA_VERTICAL;
+    }
 }
 
 static void conceal_inter(struct conceal *c, uint32_t i)

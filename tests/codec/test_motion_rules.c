@@ -149,9 +149,25 @@ static void test_concealment(void **state)
     assert_int_equal(view.mbs[7].kind, REC_MB_INTRA_16X16);
     assert_int_equal(view.mbs[0].intra_avail, 0);
     assert_int_equal(view.mbs[MBS - 1].intra_avail, REC_AVAIL_A | REC_AVAIL_B);
+    assert_int_equal(view.mbs[MBS - 1].intra_mode[0], 2); /* nothing is known: DC */
     assert_int_equal(view.head.has_inter, 0);
     if (records_validate(&view, 8, &reason) < 0)
         fail_msg("%s", reason);
+    free_world(&w);
+
+    direct_picture(&w, true); /* below a decoded row: its columns go on */
+    w.cur.slices[0].hdr.type = H264_I;
+    w.cur.slices[0].num_ref[0] = w.cur.slices[0].num_ref[1] = 0;
+    for (uint32_t i = 0; i < MBS; i++)
+        w.cur.syntax[i].decoded = i < w.cur.pic.mb_width;
+    for (uint32_t i = 0; i < w.cur.pic.mb_width; i++)
+        w.cur.syntax[i].part = H264_PART_INTRA;
+    assert_int_equal(h264_picture_derive_motion(&w.cur.pic), H264_OK);
+    for (uint32_t i = w.cur.pic.mb_width; i < MBS; i++) {
+        assert_int_equal(w.cur.pic.arrays.mbs[i].kind, REC_MB_INTRA_16X16);
+        assert_int_equal(w.cur.pic.arrays.mbs[i].intra_mode[0],
+                         i / w.cur.pic.mb_width <= 2 ? 0 : 2);
+    }
     free_world(&w);
 }
 
