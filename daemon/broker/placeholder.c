@@ -66,7 +66,9 @@ int placeholder_memory(const Pelton__FormatChanged *m)
     uint8_t *slot = malloc(m->slot_size);
     int fd = slot ? memfd_create("pelton-placeholder", MFD_CLOEXEC | MFD_ALLOW_SEALING) : -1;
     bool good = fd >= 0;
-    if (good)
+    if (good && m->type)
+        memset(slot, 0, m->slot_size); /* floats */
+    else if (good)
         slot_paint(slot, m->slot_size, m->pix_fmt);
     for (uint32_t i = 0; good && i < m->slots; i++)
         good = write_all(fd, slot, m->slot_size);
