@@ -206,7 +206,7 @@ static int connect_add_config(struct connect_options *c, const char *value,
 int parse_config(const struct option_text *t, void *place)
 {
     struct client_options *o = place;
-    if (!strcmp(t->value, "copy")) {
+    if (!strcmp(t->value, "copy") && o->command->bit & (CMD_PIPE | CMD_RECORD)) {
         o->write.copy = true;
         return 0;
     }
