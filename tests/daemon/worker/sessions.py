@@ -141,7 +141,7 @@ def bad_inputs(clip, folder):
         expect(f"bad input {name}", (got, bool(line) and text in line[0]), (code, True))
     cut = run(os.path.join(folder, "cut.mp4")) # client.containers has the warning and on_error
     expect("a cut file", (cut.returncode, int(cut.stdout.split()[1]) > 50), (0, True))
-    expect("pixel format", error_of("--pix-fmt", "rgb24", clip)[0], 2)
+    expect("pixel format", error_of("--pix-fmt", "rgb48le", clip)[0], 2)
     ffmpeg("-i", clip, "-t", 1, "-c:v", "libx264", "-flags", "+ildct+ilme",
            os.path.join(folder, "mbaff.264"))
     expect("probe of an unsupported stream",
