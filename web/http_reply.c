@@ -49,10 +49,15 @@ enum MHD_Result http_reply(struct http_request *r, unsigned status, const char *
     return http_reply_with(r, status, type, bytes, size, NULL, NULL);
 }
 
-/* Some refusals say more in a header. */
-static const char *fail_header(unsigned status, const char **value)
+/* Some refusals say more in a header. A script's request (the page's) gets no offer of Basic, else
+ * the browser would ask for a password in a window of its own. */
+static const char *fail_header(const struct http_request *r, unsigned status, const char **value)
 {
-    *value = status == MHD_HTTP_UNAUTHORIZED ? "Basic realm=\"pelton\", charset=\"UTF-8\"" : "1";
+    const char *asks = MHD_lookup_connection_value(r->mhd, MHD_HEADER_KIND, "Sec-Fetch-Dest");
+    bool script = asks && strcmp(asks, "empty") == 0;
+    *value = status != MHD_HTTP_UNAUTHORIZED ? "1"
+             : script                        ? "Bearer realm=\"pelton\""
+                                             : "Basic realm=\"pelton\", charset=\"UTF-8\"";
     return status == MHD_HTTP_UNAUTHORIZED ? MHD_HTTP_HEADER_WWW_AUTHENTICATE
            : status == MHD_HTTP_TOO_MANY_REQUESTS || status == MHD_HTTP_SERVICE_UNAVAILABLE
                ? MHD_HTTP_HEADER_RETRY_AFTER
@@ -63,7 +68,7 @@ enum MHD_Result http_fail(struct http_request *r, unsigned status, const char *h
                           const char *cause, ...)
 {
     char text[512];
-    const char *value, *header = fail_header(status, &value);
+    const char *value, *header = fail_header(r, status, &value);
     struct http_json out;
     va_list args;
     va_start(args, cause);

@@ -170,7 +170,11 @@ function onSource(told) {
   const known = sources.get(told.name),
     before = known?.told.state;
   if (known) known.told = told;
-  else sources.set(told.name, { told, live: null, ages: [], row: null });
+  else sources.set(told.name, { told, live: null, ages: [], row: null, lost: false });
+  /* "lost" itself lasts for a moment, then the daemon waits before it tries again */
+  const s = sources.get(told.name);
+  if (told.state !== "back-off") s.lost = told.state === "lost";
+  else if (before === "running") s.lost = true;
   if (before && before !== told.state)
     put($("news"), `${told.name}: ${told.state}${told.cause ? ", " + told.cause : ""}`);
   if (told.name === chosen && before !== told.state) loadControls();

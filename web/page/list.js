@@ -140,9 +140,10 @@ const STATES = {
 };
 /* Over the picture: why there is none. */
 function showOver() {
-  const t = sources.get(chosen)?.told;
-  if (!t) return;
-  let [what, why] = STATES[t.state] ?? ["", ""];
+  const s = sources.get(chosen);
+  if (!s) return;
+  const t = s.told;
+  let [what, why] = STATES[s.lost ? "lost" : t.state] ?? ["", ""];
   if (t.cause) why = t.cause + ". " + why;
   if (preview.fault) [what, why] = ["No preview", preview.fault];
   if (!linked) [what, why] = ["No connection", "The preview starts again by itself."];

@@ -75,6 +75,14 @@ function previewFailed(why) {
   preview.timer = setTimeout(startPreview, 1000 * 2 ** (preview.tries - 1));
   showOver();
 }
+/* The last picture stays. A source that still runs has another beginning. */
+function previewEnded() {
+  preview.stop = null;
+  preview.timer = setTimeout(() => {
+    if (sources.get(chosen)?.told.state === "running") startPreview();
+  }, 1500);
+  showOver();
+}
 function previewShown() {
   preview.shown = true;
   preview.tries = 0;
@@ -128,7 +136,7 @@ async function playEncoded(url, Media) {
     await new Promise((done) => source.addEventListener("sourceopen", done, { once: true }));
     const answer = await ask(url, { signal: ending.signal });
     await feed(answer.body.getReader(), source, video);
-    if (!stopped) previewFailed("The stream has ended.");
+    if (!stopped) previewEnded();
   } catch (error) {
     if (stopped) return;
     if ([403, 404, 415].includes(error.status) || error.name === "NotSupportedError") {
