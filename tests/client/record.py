@@ -19,10 +19,10 @@ def check(good, what):
         FAILURES.append(what)
 
 
-def packets(path):
+def packets(path, *filters):
     """Sizes and hashes."""
     run = subprocess.run([args.ffmpeg, "-v", "error", "-nostdin", "-i", path, "-map", "0:v", "-c",
-                          "copy", "-f", "framemd5", "-"], capture_output=True, text=True)
+                          "copy", *filters, "-f", "framemd5", "-"], capture_output=True, text=True)
     return [l.replace(" ", "").split(",")[4:6] for l in run.stdout.splitlines() if l[0] != "#"]
 
 
@@ -140,6 +140,30 @@ def rtsp(d, folder, path):
           f"rtsp: nobody listens: {run.stderr.decode()!r}")
 
 
+def network(folder, path):
+    """A named source that is an RTSP server (GStreamer's) plays at its own pace."""
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port = s.getsockname()[1]
+    script = str(pathlib.Path(__file__).resolve().parents[1] / "camera/rtsp_server.py")
+    server = subprocess.Popen(["/usr/bin/python3", script, str(port), path],
+                              stdout=subprocess.PIPE, text=True)
+    try:
+        if server.stdout.readline() != "ready\n":
+            print("skipped: network: no GStreamer")
+            return
+        with t.Daemon(args, "-c", f"sources.front.uri=rtsp://127.0.0.1:{port}/clip") as d:
+            out = f"{folder}/front.mkv"
+            run = pelton(d, "record", "front", "-o", out, "-t", "2")
+        slices = ["-bsf:v", "h264_mp4toannexb,filter_units=pass_types=1-5"]
+        got, want = packets(out, *slices), packets(path, *slices)
+        check(run.returncode == 0 and len(got) >= 48 and got == want[:len(got)],
+              f"network: slices of {len(got)} packets are the server's {run.stderr[-100:]}")
+    finally:
+        server.kill()
+        server.wait()
+
+
 with tempfile.TemporaryDirectory() as folder:
     path, camera = clip(folder, "clip", "2"), clip(folder, "camera", "0")
     with t.Daemon(args) as d:
@@ -148,5 +172,6 @@ with tempfile.TemporaryDirectory() as folder:
         cut(d, folder)
         full(d, folder, path)
         rtsp(d, folder, camera)
+    network(folder, camera)
     print(f"{len(FAILURES)} failures")
 sys.exit(bool(FAILURES))
