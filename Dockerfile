@@ -14,7 +14,7 @@ FROM debian:trixie-slim AS base
 COPY --from=build /pelton/build/packages /packages
 RUN apt-get update -qq \
     && apt-get install -y -qq --no-install-recommends \
-        /packages/pelton_*.deb /packages/peltond_*.deb \
+        /packages/pelton_*.deb /packages/peltond_*.deb /packages/pelton-web_*.deb \
     && rm -rf /packages /var/lib/apt/lists/* /var/cache/apt/* \
     && install -d -o pelton -g pelton -m 0775 /run/pelton /var/cache/pelton
 ENV XDG_CACHE_HOME=/var/cache/pelton

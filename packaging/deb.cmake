@@ -21,6 +21,9 @@ set(PELTON_MAINTAINER "${maintainer}" CACHE STRING "maintainer of the .deb packa
 set(CPACK_PACKAGE_CONTACT "${PELTON_MAINTAINER}")
 set(CPACK_PACKAGE_DIRECTORY ${CMAKE_BINARY_DIR}/packages)
 set(CPACK_COMPONENTS_ALL pelton peltond libpelton0 libpelton-dev python3-pelton)
+if(TARGET pelton-web)
+    list(APPEND CPACK_COMPONENTS_ALL pelton-web)
+endif()
 set(CPACK_COMPONENTS_GROUPING ONE_PER_GROUP)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_STRIP_FILES ON)
@@ -97,6 +100,21 @@ set(CPACK_DEBIAN_PYTHON3-PELTON_PACKAGE_CONTROL_EXTRA
 set(CPACK_COMPONENT_PYTHON3-PELTON_DESCRIPTION "frames from a pelton daemon, in Python
 pelton gives a program the frames that peltond decodes or develops, as
 numpy arrays in shared memory. It is pure Python.")
+
+set(CPACK_DEBIAN_PELTON-WEB_PACKAGE_NAME pelton-web)
+set(CPACK_DEBIAN_PELTON-WEB_PACKAGE_SECTION video)
+set(CPACK_DEBIAN_PELTON-WEB_PACKAGE_DEPENDS "init-system-helpers (>= 1.54~), ${SYSUSERS}")
+set(CPACK_DEBIAN_PELTON-WEB_PACKAGE_RECOMMENDS "peltond")
+set(CPACK_DEBIAN_PELTON-WEB_PACKAGE_SUGGESTS "prometheus")
+set(CPACK_DEBIAN_PELTON-WEB_PACKAGE_CONTROL_EXTRA
+    ${CMAKE_CURRENT_SOURCE_DIR}/deb/pelton-web/conffiles
+    ${CMAKE_CURRENT_SOURCE_DIR}/deb/pelton-web/postinst
+    ${CMAKE_CURRENT_SOURCE_DIR}/deb/pelton-web/prerm
+    ${CMAKE_CURRENT_SOURCE_DIR}/deb/pelton-web/postrm)
+set(CPACK_COMPONENT_PELTON-WEB_DESCRIPTION "frames from a pelton daemon, over HTTP
+pelton-web shows cameras and video in a browser, and gives their frames to
+programs that read HTTP. It has figures and alerts for Prometheus. The service
+listens at this machine alone until it has a certificate and tokens.")
 
 configure_file(deb/documents.cmake.in deb_documents.cmake @ONLY)
 include(CPack)

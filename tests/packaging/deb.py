@@ -5,9 +5,11 @@ and their installation into an empty folder by dpkg. Exit code 77: no cpack or n
 
   deb.py --build DIR
 """
-import argparse, gzip, os, pathlib, re, shutil, subprocess, sys, tempfile
+import argparse, gzip, os, pathlib, re, shutil, subprocess, sys, tempfile, urllib.request
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 import older
+import peltontest as t
 
 FILES = {
     "pelton": ("usr/bin/pelton", "usr/share/man/man1/pelton.1.gz",
@@ -17,10 +19,17 @@ FILES = {
     "peltond": ("usr/bin/peltond", "usr/libexec/pelton/peltond-worker", "etc/pelton/pelton.yaml",
                 "usr/share/pelton/demo.mp4",
                 "usr/lib/systemd/system/peltond.service", "usr/lib/systemd/system/peltond.socket",
+                "usr/lib/systemd/system/peltond@.service",
                 "usr/lib/sysusers.d/pelton.conf", "usr/lib/tmpfiles.d/pelton.conf",
                 "usr/share/doc/peltond/examples/no-network.conf",
                 "usr/share/doc/peltond/examples/any-network.conf",
                 "usr/share/man/man8/peltond.8.gz", "usr/share/man/man5/pelton.yaml.5.gz"),
+    "pelton-web": ("usr/bin/pelton-web", "etc/pelton/web.yaml",
+                   "usr/lib/systemd/system/pelton-web.service",
+                   "usr/lib/systemd/system/pelton-web@.service", "usr/lib/sysusers.d/pelton-web.conf",
+                   "usr/share/doc/pelton-web/examples/pelton.rules.yml",
+                   "usr/share/doc/pelton-web/examples/pelton.yaml",
+                   "usr/share/man/man8/pelton-web.8.gz"),
     "libpelton0": ("usr/lib/*/libpelton.so.0",),
     "libpelton-dev": ("usr/include/pelton.h", "usr/lib/*/pkgconfig/pelton.pc",
                       "usr/lib/*/libpelton.so",
@@ -74,6 +83,8 @@ def fields(debs):
           f"python3-pelton is for all machines and depends: {python['Depends']}")
     conffiles = run("dpkg-deb", "--info", debs["peltond"], "conffiles").stdout
     check(conffiles == "/etc/pelton/pelton.yaml\n", f"conffiles {conffiles!r}")
+    conffiles = run("dpkg-deb", "--info", debs["pelton-web"], "conffiles").stdout
+    check(conffiles == "/etc/pelton/web.yaml\n", f"conffiles {conffiles!r}")
 
 
 def files(debs, root):
@@ -95,7 +106,7 @@ def hardening(root):
     places = ("usr/bin/pelton*", "usr/libexec/pelton/*", "usr/lib/*/libpelton.so.0")
     found = [str(f) for place in places for f in pathlib.Path(root).glob(place)]
     out = run(str(ROOT / "scripts/check-hardening"), *found)
-    check(out.returncode == 0 and len(found) == 4, f"check-hardening: {out.stdout}{out.stderr}")
+    check(out.returncode == 0 and len(found) == 5, f"check-hardening: {out.stdout}{out.stderr}")
 
 
 def settings(root, folder):
@@ -115,6 +126,23 @@ def settings(root, folder):
     keys = re.findall(r"^([a-z_.]+):", run(daemon, "--print-config").stdout, re.M)
     lacking = [k for k in keys if not k.startswith("debug.") and f"\n{k}:" not in whole]
     check(len(keys) > 20 and not lacking, f"it names every key {lacking}")
+    web_settings(root, folder)
+
+
+def web_settings(root, folder):
+    program, yaml = f"{root}/usr/bin/pelton-web", f"{root}/etc/pelton/web.yaml"
+    out = run(program, "-c", yaml, "--check")
+    check(out.returncode == 0, f"web.yaml passes --check {out.stderr}")
+    whole, n = re.subn(r"^#([a-z-]+:)", r"\1", open(yaml).read(), flags=re.M)
+    open(folder + "/web.yaml", "w").write(whole.replace("/etc/pelton/", folder + "/"))
+    for name in ("web.crt", "web.key", "tokens"):
+        open(f"{folder}/{name}", "w").write("control " + 40 * "x" + "\n")
+    out = run(program, "-c", folder + "/web.yaml", "--check")
+    check("unknown" not in out.stderr and "no option" not in out.stderr and n > 10,
+          f"its {n} examples are known {out.stderr}")
+    options = set(re.findall(r"^  --([a-z-]+)", run(program, "--help").stdout, re.M))
+    lacking = options - set(re.findall(r"^([a-z-]+):", whole, re.M)) - {"check", "version", "help"}
+    check(len(options) > 12 and not lacking, f"web.yaml names every option {lacking}")
 
 
 def manuals(root):
@@ -127,6 +155,9 @@ def manuals(root):
     check(len(options) > 6 and not lacking, f"peltond(8) names every option {lacking}")
     keys = [l.split("\t") for l in run(daemon, "--list-keys").stdout.splitlines()]
     lacking = [k[0] for k in keys if k[0] not in pages["pelton.yaml.5"]]
+    options = re.findall(r"^  (-[a-z-]+)", run(root + "/usr/bin/pelton-web", "--help").stdout, re.M)
+    strange = [o for o in options if o not in pages["pelton-web.8"]]
+    check(len(options) > 12 and not strange, f"pelton-web(8) names every option {strange}")
     check(len(keys) > 60 and not lacking, f"pelton.yaml(5) names every key {lacking}")
     roff = re.compile(r"\\f.|\\\(..")
     words = lambda text: set(re.findall(r"[A-Za-z]{4,}", roff.sub(" ", text)))
@@ -153,13 +184,63 @@ def units(root, folder):
     if not shutil.which("systemd-analyze"):
         print("skipped: no systemd-analyze here")
         return
-    for name in ("peltond.service", "peltond.socket"):
+    for name in ("peltond.service", "peltond.socket", "pelton-web.service", "peltond@.service",
+                 "pelton-web@.service"):
         text = open(f"{root}/usr/lib/systemd/system/{name}").read()
         open(f"{folder}/{name}", "w").write(text.replace("/usr/bin/", root + "/usr/bin/"))
     out = run("systemd-analyze", "verify", "--man=no", folder + "/peltond.service",
-              folder + "/peltond.socket")
+              folder + "/peltond.socket", folder + "/pelton-web.service",
+              folder + "/peltond@gpu0.service", folder + "/pelton-web@gpu0.service")
     mine = [l for l in (out.stdout + out.stderr).splitlines() if "pelton" in l]
     check(out.returncode == 0 and not mine, f"systemd-analyze verify {mine}")
+
+
+def command_of(unit, instance, root, folder):
+    """The unit's own line, with the places of this test."""
+    line = re.search(r"^ExecStart=(.*)$", open(f"{root}/usr/lib/systemd/system/{unit}").read(),
+                     re.M)[1].replace("%i", instance)
+    for before, after in (("/usr/bin/", root + "/usr/bin/"), ("/etc/pelton/", folder + "/"),
+                          ("/run/pelton/", folder + "/run/")):
+        line = line.replace(before, after)
+    return line.split()
+
+
+def answer(port, path):
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=10) as reply:
+            return reply.status, reply.read().decode()
+    except OSError as e:
+        return 0, str(e)
+
+
+def instances(root, folder):
+    """Two daemons side by side, each with its gateway, by the lines of the templates."""
+    ports, processes = {"gpu0": 18790 + os.getpid() % 1000, "gpu1": 19790 + os.getpid() % 1000}, []
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    try:
+        for name, port in ports.items():
+            os.makedirs(f"{folder}/run/{name}")
+            open(f"{folder}/{name}.yaml", "w").write(
+                f"version: 1\ndevice: libavcodec\nsources:\n  {name}: {{uri: "
+                f"\"sim://{root}/usr/share/pelton/demo.mp4\", size: 160x120, always_on: yes}}\n")
+            open(f"{folder}/web-{name}.yaml", "w").write(f"listen: 127.0.0.1:{port}\n")
+            for unit in ("peltond@.service", "pelton-web@.service"):
+                env = {**os.environ, "XDG_CACHE_HOME": folder + "/cache-" + name}
+                processes.append(subprocess.Popen(command_of(unit, name, root, folder), env=env,
+                                                  **quiet))
+        running = 'pelton_source_state{source="%s",state="running"} 1'
+        for name, port in ports.items():
+            good = t.wait_until(lambda: answer(port, "/readyz")[0] == 200
+                                and running % name in answer(port, "/metrics")[1], 30)
+            other = (set(ports) - {name}).pop()
+            check(good and answer(port, "/healthz")[0] == 200
+                  and f'source="{other}"' not in answer(port, "/metrics")[1],
+                  f"peltond@{name}: healthy, ready, with figures of its own source alone")
+    finally:
+        for p in reversed(processes):
+            p.terminate()
+        ends = [p.wait(30) for p in processes]
+    check(not any(ends), f"the instances end {ends}")
 
 
 def empty_system(root):
@@ -188,10 +269,12 @@ def install(debs, root):
     dpkg, read = empty_system(root), reader(root)
     out = run(*dpkg, "-i", *debs.values())
     check(out.returncode == 0, f"dpkg -i {out.stderr.splitlines()[-2:]}")
-    check(re.search(r"^pelton:x:\d+:\d+:.*:/usr/sbin/nologin$", read("etc/passwd"), re.M)
-          is not None, "the user pelton")
-    groups = dict(re.findall(r"^(\w+):x:\d+:(.*)$", read("etc/group"), re.M))
-    check(groups == {"pelton": "", "video": "pelton", "render": "pelton"}, f"groups {groups}")
+    for user in ("pelton", "pelton-web"):
+        check(re.search(fr"^{user}:x:\d+:\d+:.*:/usr/sbin/nologin$", read("etc/passwd"), re.M)
+              is not None, f"the user {user}")
+    groups = dict(re.findall(r"^([\w-]+):x:\d+:(.*)$", read("etc/group"), re.M))
+    check(groups == {"pelton": "pelton-web", "pelton-web": "", "video": "pelton",
+                     "render": "pelton"}, f"groups {groups}")
     wants = f"{root}/etc/systemd/system/sockets.target.wants/peltond.socket"
     check(os.path.islink(wants), "peltond.socket is enabled")
     for folder in ("run/pelton", "var/cache/pelton"):
@@ -262,6 +345,7 @@ def main():
         manuals(folder + "/files")
         completions(folder + "/files")
         units(folder + "/files", folder)
+        instances(folder + "/files", folder)
         install(debs, folder + "/root")
         upgrade(debs, folder + "/upgrade")
         lint(debs)
