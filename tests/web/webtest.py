@@ -90,11 +90,19 @@ class Web:
 
 
 def cameras(args, n, size="160x120", fps=10, **more):
-    """The configuration of n simulated cameras, cam0 and on, as arguments of a Daemon."""
-    words = []
+    """n simulated cameras, cam0 and on, as arguments of a Daemon. Each has a clip of its own name:
+    sources with the same address and settings are one camera."""
+    folder = tempfile.TemporaryDirectory()
+    cameras.folders.append(folder)
+    path = pathlib.Path(folder.name, "cameras.yaml")
+    lines = ["version: 1", "sources:"]
     for i in range(n):
-        words += ["-c", f"sources.cam{i}.uri=sim://{CLIP}", "-c", f"sources.cam{i}.size={size}",
-                  "-c", f"sources.cam{i}.fps={fps}"]
-        for key, value in more.items():
-            words += ["-c", f"sources.cam{i}.{key}={value}"]
-    return words
+        clip = pathlib.Path(folder.name, f"cam{i}.mp4")
+        clip.symlink_to(CLIP)
+        rest = "".join(f", {key}: {value}" for key, value in more.items())
+        lines.append(f'  cam{i}: {{uri: "sim://{clip}", size: {size}, fps: {fps}{rest}}}')
+    path.write_text("\n".join(lines) + "\n")
+    return ["-c", str(path)]
+
+
+cameras.folders = [] # they last as long as the test
