@@ -18,11 +18,11 @@ const char *source_state_word(enum pelton_source_state state)
     return (size_t)state < sizeof(words) / sizeof(*words) ? words[state] : "unknown";
 }
 
-static bool address_is_camera(const char *uri)
+bool source_is_camera(const struct pelton_source *s)
 {
     static const char *const schemes[] = {"sim://", "v4l2://", "libcamera://", "bayer://"};
     for (size_t i = 0; i < sizeof(schemes) / sizeof(*schemes); i++)
-        if (strncmp(uri, schemes[i], strlen(schemes[i])) == 0)
+        if (strncmp(s->uri, schemes[i], strlen(schemes[i])) == 0)
             return true;
     return false;
 }
@@ -39,7 +39,7 @@ static void format_write(struct json *j, const struct pelton_source *s)
 
 void source_write(struct json *j, const struct pelton_source *s, const struct watched_daemon *d)
 {
-    bool camera = address_is_camera(s->uri);
+    bool camera = source_is_camera(s);
     json_text(j, "name", s->name);
     json_text(j, "state", source_state_word(s->state));
     json_text(j, "cause", s->cause);

@@ -145,7 +145,8 @@ static void *watch_run(void *ctx)
             connection_is(w, true, NULL);
             changes_follow(w, conn);
         }
-        connection_is(w, false, pelton_failure(conn));
+        if (!atomic_load(&w->ending))
+            connection_is(w, false, pelton_failure(conn));
         pelton_close(conn);
         if (!atomic_load(&w->ending))
             nanosleep(&(struct timespec){.tv_nsec = AGAIN_MS * 1000000}, NULL);

@@ -127,6 +127,10 @@ static int tap_subscribe(const struct feed_tap *t, struct pelton *conn, struct p
     params.depth = t->key.lossless ? LOSSLESS_SLOTS : 0;
     params.max_fps = t->key.fps;
     params.on_error = PELTON_ON_ERROR_SHOW;
+    if (t->key.scaled) {
+        params.output.width = t->key.width;
+        params.output.height = t->key.height;
+    }
     return pelton_open_start(conn, &params, out);
 }
 

@@ -67,6 +67,7 @@ bool stream_request_read(struct http_request *r, struct stream_request *out,
                            .height = q->height,
                            .quality = q->quality,
                            .fps = q->fps,
+                           .scaled = !source_is_camera(&out->source.source),
                            .file = source_is_file(&out->source.source)};
     k->lossless = q->lossless || (k->file && !q->latest);
     k->file = k->file && k->lossless;

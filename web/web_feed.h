@@ -28,7 +28,8 @@ struct feed_key {
     double fps;
     char pix_fmt[16];
     bool lossless;
-    bool file; /* the source ends: its tap has one reader, and waits for it */
+    bool scaled; /* the daemon gives frames of this size; cameras are scaled here */
+    bool file;   /* the source ends: its tap has one reader, and waits for it */
 };
 
 struct web_frame {

@@ -43,6 +43,8 @@ def wishes(web):
              parts(web.ask("/streams/cam0.mjpeg?frames=5&fps=5")[2])]
     gaps = [(b - a) / 1e6 for a, b in zip(times, times[1:])]
     w.check(min(gaps) > 90, f"fps=5: frames are {min(gaps):.0f} ms apart or more")
+    body = web.ask("/streams/file.y4m?frames=2&size=160x90")[2]
+    w.check(b"W160 H90" in body[:60] and len(body) > 2 * 160 * 90 * 1.5, "size=160x90 of a file")
     body = web.ask("/streams/cam0.y4m?frames=3&policy=lossless")[2]
     head = body[:body.index(b"\n")].decode()
     w.check(body.count(b"FRAME\n") == 3 and "W160 H120" in head, f"y4m: {head}")
