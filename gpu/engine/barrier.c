@@ -4,6 +4,62 @@
  */
 #include "gpu/engine/barrier.h"
 
+#include <string.h>
+
+/* ---- the audit ---- */
+
+static void audit_forget(struct barrier_audit *a, uint32_t mask)
+{
+    for (uint32_t r = 0; r < BARRIER_RESOURCES; r++)
+        if (mask & (1u << r)) {
+            memset(a->written[r], 0, sizeof(a->written[r]));
+            memset(a->read[r], 0, sizeof(a->read[r]));
+        }
+}
+
+static uint32_t audit_check(const struct barrier_audit *a, enum barrier_stage stage, uint32_t reads,
+                            uint32_t writes)
+{
+    uint32_t hazards = 0;
+    for (uint32_t r = 0; r < BARRIER_RESOURCES; r++)
+        for (int from = 0; from < BARRIER_STAGES; from++) {
+            uint32_t bit = 1u << r;
+            if ((reads | writes) & bit && a->written[r][from] > a->flushed[from][stage])
+                hazards |= bit;
+            if (writes & bit && a->read[r][from] > a->waited[from][stage])
+                hazards |= bit;
+        }
+    return hazards;
+}
+
+static void audit_accessed(struct barrier_audit *a, enum barrier_stage stage, uint32_t reads,
+                           uint32_t writes)
+{
+    a->now++;
+    audit_forget(a, writes);
+    for (uint32_t r = 0; r < BARRIER_RESOURCES; r++)
+        if (writes & (1u << r))
+            a->written[r][stage] = a->now;
+        else if (reads & (1u << r))
+            a->read[r][stage] = a->now;
+}
+
+static void audit_recorded(struct barrier_audit *a, const struct barrier_need *barrier)
+{
+    a->now++;
+    for (int from = 0; from < BARRIER_STAGES; from++)
+        for (int to = 0; to < BARRIER_STAGES; to++) {
+            if (!(barrier->to & (1u << to)))
+                continue;
+            if (barrier->from & (1u << from))
+                a->waited[from][to] = a->now;
+            if (barrier->flush & (1u << from))
+                a->flushed[from][to] = a->now;
+        }
+}
+
+/* ---- what is pending ---- */
+
 void barrier_declare(const struct barrier_state *state, enum barrier_stage stage, uint32_t reads,
                      uint32_t writes, struct barrier_need *need)
 {
@@ -38,7 +94,7 @@ void barrier_accessed(struct barrier_state *state, enum barrier_stage stage, uin
 {
     if (writes)
         barrier_forget(state, writes);
-    barrier_audit_accessed(&state->audit, stage, reads, writes);
+    audit_accessed(&state->audit, stage, reads, writes);
     for (int next = 0; next < BARRIER_STAGES; next++) {
         state->writes[next][stage] |= writes;
         state->reads[next][stage] |= reads & ~writes;
@@ -47,7 +103,7 @@ void barrier_accessed(struct barrier_state *state, enum barrier_stage stage, uin
 
 void barrier_forget(struct barrier_state *state, uint32_t mask)
 {
-    barrier_audit_forget(&state->audit, mask);
+    audit_forget(&state->audit, mask);
     for (int next = 0; next < BARRIER_STAGES; next++) {
         for (int from = 0; from < BARRIER_STAGES; from++) {
             state->writes[next][from] &= ~mask;
@@ -56,7 +112,10 @@ void barrier_forget(struct barrier_state *state, uint32_t mask)
     }
 }
 
-struct barrier_need barrier_plan(struct barrier_state *state, const struct barrier_access *a)
+/* ---- accesses as data ---- */
+
+static struct barrier_need access_need(const struct barrier_state *state,
+                                       const struct barrier_access *a)
 {
     struct barrier_need need = {0};
     if (a->kind == BARRIER_FOR_HOST)
@@ -66,23 +125,20 @@ struct barrier_need barrier_plan(struct barrier_state *state, const struct barri
         if (a->indirect)
             barrier_declare(state, BARRIER_INDIRECT, a->indirect, 0, &need);
     }
-    if (need.from)
-        barrier_applied(state, &need);
     return need;
 }
 
-uint32_t barrier_unordered(const struct barrier_state *state, const struct barrier_access *a)
+static uint32_t access_unordered(const struct barrier_audit *audit, const struct barrier_access *a)
 {
-    const struct barrier_audit *audit = &state->audit;
     if (a->kind == BARRIER_FOR_HOST)
-        return barrier_audit_check(audit, BARRIER_HOST, a->reads, 0);
+        return audit_check(audit, BARRIER_HOST, a->reads, 0);
     if (a->kind != BARRIER_COMMAND)
         return 0;
-    return barrier_audit_check(audit, a->stage, a->reads, a->writes) |
-           barrier_audit_check(audit, BARRIER_INDIRECT, a->indirect, 0);
+    return audit_check(audit, a->stage, a->reads, a->writes) |
+           audit_check(audit, BARRIER_INDIRECT, a->indirect, 0);
 }
 
-void barrier_note(struct barrier_state *state, const struct barrier_access *a)
+static void access_note(struct barrier_state *state, const struct barrier_access *a)
 {
     if (a->kind == BARRIER_FORGET)
         barrier_forget(state, a->writes);
@@ -91,4 +147,19 @@ void barrier_note(struct barrier_state *state, const struct barrier_access *a)
     barrier_accessed(state, a->stage, a->reads, a->writes);
     if (a->indirect)
         barrier_accessed(state, BARRIER_INDIRECT, a->indirect & ~a->writes, 0);
+}
+
+struct barrier_need barrier_note(struct barrier_state *state, const struct barrier_access *a,
+                                 const struct barrier_watch *watch, const char *place)
+{
+    struct barrier_need need = access_need(state, a);
+    barrier_applied(state, &need);
+    if (need.from && watch->dropped && watch->dropped(watch->ctx, place, a, &need))
+        need = (struct barrier_need){0};
+    audit_recorded(&state->audit, &need);
+    uint32_t unordered = watch->unordered ? access_unordered(&state->audit, a) : 0;
+    if (unordered)
+        watch->unordered(watch->ctx, place, unordered);
+    access_note(state, a);
+    return need;
 }

@@ -10,10 +10,39 @@
 #ifndef PELTON_GPU_BARRIER_H
 #define PELTON_GPU_BARRIER_H
 
-#include "gpu/engine/barrier_audit.h"
-
 #include <stdbool.h>
 #include <stdint.h>
+
+#define BARRIER_RESOURCES 32
+
+enum barrier_stage {
+    BARRIER_TRANSFER,
+    BARRIER_COMPUTE,
+    BARRIER_INDIRECT,
+    BARRIER_HOST,
+    BARRIER_STAGES
+};
+
+/* A barrier: sets of stages. Nothing to do where from is 0. */
+struct barrier_need {
+    uint8_t from;  /* stages to wait for */
+    uint8_t flush; /* those of them whose writes have to become visible */
+    uint8_t to;    /* stages that wait */
+};
+
+/* An audit of the same accesses, and of the barriers that were recorded. It keeps times where the
+ * rest of the state keeps what is pending, so the two can disagree: a barrier that is wrong, too
+ * narrow or left out is found on any device, also on one that runs commands in order. A chain of
+ * two barriers orders nothing, here and there.
+ *
+ * Times count accesses and barriers; 0: never. */
+struct barrier_audit {
+    uint64_t now;
+    uint64_t written[BARRIER_RESOURCES][BARRIER_STAGES]; /* since the last ordered write */
+    uint64_t read[BARRIER_RESOURCES][BARRIER_STAGES];    /* the same */
+    uint64_t waited[BARRIER_STAGES][BARRIER_STAGES];     /* [from][to] */
+    uint64_t flushed[BARRIER_STAGES][BARRIER_STAGES];
+};
 
 /* Sets of resources, a bit each, so that an access costs a few operations for all of them. */
 struct barrier_state {
@@ -21,7 +50,7 @@ struct barrier_state {
     uint32_t writes[BARRIER_STAGES][BARRIER_STAGES];
     /* the same: it is not yet ordered after their reads by `stage` since then */
     uint32_t reads[BARRIER_STAGES][BARRIER_STAGES];
-    struct barrier_audit audit; /* knows the same accesses, and the barriers that were recorded */
+    struct barrier_audit audit;
 };
 
 /* Declare that the next command accesses the resources of the masks reads and writes (a bit each)
@@ -52,11 +81,18 @@ struct barrier_access {
     uint32_t indirect; /* resources that hold the command's arguments */
 };
 
-/* Returns the barrier to record in front of the command. The state takes it as recorded. */
-struct barrier_need barrier_plan(struct barrier_state *state, const struct barrier_access *a);
-/* Returns the resources for which recorded barriers do not order the access. */
-uint32_t barrier_unordered(const struct barrier_state *state, const struct barrier_access *a);
-/* Note the access, after its barrier. */
-void barrier_note(struct barrier_state *state, const struct barrier_access *a);
+/* What tests look at; a member may be NULL. place: where the access is declared. */
+struct barrier_watch {
+    void *ctx;
+    /* is this barrier left out? */
+    bool (*dropped)(void *ctx, const char *place, const struct barrier_access *a,
+                    const struct barrier_need *need);
+    /* recorded barriers do not order the access to these resources */
+    void (*unordered)(void *ctx, const char *place, uint32_t resources);
+};
+
+/* Note the access. Returns the barrier to record in front of the command. */
+struct barrier_need barrier_note(struct barrier_state *state, const struct barrier_access *a,
+                                 const struct barrier_watch *watch, const char *place);
 
 #endif

@@ -57,9 +57,10 @@ static void site_list(struct gpu *g, struct gpu_barrier_drop *drop, const char n
     gpu_log(g, 1, "barrier %s", name);
 }
 
-static bool barrier_dropped(struct gpu *g, const char *place, const struct barrier_access *access,
+static bool barrier_dropped(void *ctx, const char *place, const struct barrier_access *access,
                             const struct barrier_need *need)
 {
+    struct gpu *g = ctx;
     struct gpu_barrier_drop *drop = g->barrier_drop;
     char name[NAME_BYTES] = {0};
     site_name(place, access, need, name);
@@ -86,7 +87,7 @@ int gpu_barrier_drop_open(struct gpu *g, const char *site)
     drop->list = !strcmp(site, "list");
     snprintf(drop->wanted, sizeof(drop->wanted), "%s", site);
     g->barrier_drop = drop;
-    g->barrier_dropped = barrier_dropped;
+    g->barrier_watch.dropped = barrier_dropped;
     return GPU_OK;
 }
 
@@ -98,7 +99,7 @@ void gpu_barrier_drop_close(struct gpu *g)
     if (!drop->list)
         gpu_log(g, 1, "barrier %s was left out %lu times", drop->wanted, drop->dropped);
     g->barrier_drop = NULL;
-    g->barrier_dropped = NULL;
+    g->barrier_watch.dropped = NULL;
     pthread_mutex_destroy(&drop->lock);
     free(drop);
 }

@@ -112,6 +112,15 @@ static VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlag
     return VK_FALSE;
 }
 
+/* The layer sees neither reads by the host nor all kinds of access. */
+static void on_unordered(void *ctx, const char *place, uint32_t resources)
+{
+    struct gpu *g = ctx;
+    atomic_fetch_add(&g->instance.messages, 1);
+    gpu_log(g, 0, "validation: %s: no barrier orders its access to the resources %x", place,
+            resources);
+}
+
 /* The loader is found once for the process; instance-level functions are its trampolines, good for
  * every instance. */
 static pthread_mutex_t loader_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -192,7 +201,9 @@ int gpu_instance_open(struct gpu *g, bool validation)
     static const char *const layer = "VK_LAYER_KHRONOS_validation";
     static const char *const extensions[] = {VK_EXT_DEBUG_UTILS_EXTENSION_NAME,
                                              VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME};
-    g->instance.validated = validation;
+    if (validation) /* also where the layer is absent */
+        g->barrier_watch.unordered = on_unordered;
+    g->barrier_watch.ctx = g;
     if (validation && !have_layer(layer)) {
         gpu_log(g, 1, "%s is not installed: no validation", layer);
         validation = false;

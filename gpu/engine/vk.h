@@ -14,6 +14,7 @@
 #include <time.h>
 #include <volk.h>
 
+#include "gpu/engine/barrier.h"
 #include "gpu/engine/gpu.h"
 #include "gpu/engine/memory_use.h"
 #include "gpu/engine/queue.h"
@@ -37,15 +38,11 @@
             goto error;                                                                            \
     } while (0)
 
-struct barrier_access;
-struct barrier_need;
-
 struct gpu_instance {
     VkInstance handle;
     VkDebugUtilsMessengerEXT messenger;
     PFN_vkCmdBeginDebugUtilsLabelEXT label_begin; /* NULL without validation */
     PFN_vkCmdEndDebugUtilsLabelEXT label_end;
-    bool validated;       /* asked for; barriers are audited also where the layer is absent */
     atomic_uint messages; /* of the layer and of the audit */
 };
 
@@ -111,9 +108,7 @@ struct gpu {
     struct gpu_books books;                /* who holds memory */
     struct gpu_canaries *canaries;         /* NULL: none */
     struct gpu_barrier_drop *barrier_drop; /* the same */
-    /* is this barrier left out? NULL: none is */
-    bool (*barrier_dropped)(struct gpu *g, const char *place, const struct barrier_access *access,
-                            const struct barrier_need *need);
+    struct barrier_watch barrier_watch;
 
     VkDescriptorSetLayout host_set;                /* one storage buffer */
     struct gpu_debug *debug;                       /* NULL: no --gpu-debug */

@@ -44,30 +44,12 @@ static void barrier_record(struct gpu *g, VkCommandBuffer commands, const struct
                                NULL, 0, NULL);
 }
 
-/* A message like those of the layer, which sees neither reads by the host nor all kinds of access.
- */
-static void access_audit(struct gpu *g, const struct barrier_state *state,
-                         const struct barrier_access *access, const char *place)
-{
-    uint32_t unordered = barrier_unordered(state, access);
-    if (!unordered)
-        return;
-    atomic_fetch_add(&g->instance.messages, 1);
-    gpu_log(g, 0, "validation: %s: no barrier orders its access to the resources %x", place,
-            unordered);
-}
-
 static void access_record(struct gpu *g, VkCommandBuffer commands, struct barrier_state *state,
                           const struct barrier_access *access, const char *place)
 {
-    const struct barrier_need need = barrier_plan(state, access);
-    if (need.from && !(g->barrier_dropped && g->barrier_dropped(g, place, access, &need))) {
+    const struct barrier_need need = barrier_note(state, access, &g->barrier_watch, place);
+    if (need.from)
         barrier_record(g, commands, &need);
-        barrier_audit_recorded(&state->audit, &need);
-    }
-    if (g->instance.validated)
-        access_audit(g, state, access, place);
-    barrier_note(state, access);
 }
 
 void gpu_sync_at(struct gpu *g, VkCommandBuffer commands, struct barrier_state *state,

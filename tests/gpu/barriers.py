@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Leaves out each barrier in turn, and tells which of them a test notices: by a wrong sample, by a
-message of the validation layer, or by the audit of barriers (gpu/engine/barrier_audit.h).
+message of the validation layer, or by the audit of barriers (gpu/engine/barrier.h).
 
   tests/gpu/barriers.py --bin build/bin [--device cpu] [--without-layer] [--only PART OF A NAME]
 
