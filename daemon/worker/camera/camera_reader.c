@@ -70,11 +70,15 @@ static struct camera_reader *reader_new(struct camera_host *h,
     return r;
 }
 
-/* It joins its camera, which may be in BACKOFF. */
-static void reader_join(struct camera_host *h, struct camera_reader *r, bool format_known)
+/* It joins its camera, which may be in BACKOFF. Returns whether there was room. */
+static bool reader_join(struct camera_host *h, struct camera_reader *r, bool format_known)
 {
     struct camera *c = r->camera;
     uv_mutex_lock(&h->lock);
+    if (c->n_readers == CAMERA_READERS) {
+        uv_mutex_unlock(&h->lock);
+        return false;
+    }
     c->n_readers++;
     if (!format_known)
         reader_fail(r, PELTON_ERR_USAGE,
@@ -87,6 +91,18 @@ static void reader_join(struct camera_host *h, struct camera_reader *r, bool for
     }
     host_wake(h);
     uv_mutex_unlock(&h->lock);
+    return true;
+}
+
+static int reader_refused(struct camera_reader *r, struct pelton_failure *failure)
+{
+    failure->code = PELTON_ERR_LIMIT;
+    snprintf(failure->cause, sizeof(failure->cause), "%.120s: the camera has %d readers already",
+             r->name, CAMERA_READERS);
+    snprintf(failure->hint, sizeof(failure->hint),
+             "pelton-web serves any number of readers by one");
+    free(r);
+    return PELTON_ERR_LIMIT;
 }
 
 int camera_open(struct camera_host *h, const struct pelton_open_params *params,
@@ -117,7 +133,8 @@ int camera_open(struct camera_host *h, const struct pelton_open_params *params,
         free(r);
         return rc;
     }
-    reader_join(h, r, camera_pix_fmt_find(params->pix_fmt, params->any_pix_fmt, &r->format));
+    if (!reader_join(h, r, camera_pix_fmt_find(params->pix_fmt, params->any_pix_fmt, &r->format)))
+        return reader_refused(r, failure);
     *out = r;
     return 0;
 }
