@@ -8,13 +8,21 @@
 
 /* ---- the audit ---- */
 
+/* The lowest resource of a set that is not empty; it is taken out. */
+static uint32_t resource_take(uint32_t *mask)
+{
+    uint32_t r = (uint32_t)__builtin_ctz(*mask);
+    *mask &= *mask - 1;
+    return r;
+}
+
 static void audit_forget(struct barrier_audit *a, uint32_t mask)
 {
-    for (uint32_t r = 0; r < BARRIER_RESOURCES; r++)
-        if (mask & (1u << r)) {
-            memset(a->written[r], 0, sizeof(a->written[r]));
-            memset(a->read[r], 0, sizeof(a->read[r]));
-        }
+    while (mask) {
+        uint32_t r = resource_take(&mask);
+        memset(a->written[r], 0, sizeof(a->written[r]));
+        memset(a->read[r], 0, sizeof(a->read[r]));
+    }
 }
 
 static uint32_t audit_check(const struct barrier_audit *a, enum barrier_stage stage, uint32_t reads,
@@ -37,15 +45,17 @@ static void audit_accessed(struct barrier_audit *a, enum barrier_stage stage, ui
 {
     a->now++;
     audit_forget(a, writes);
-    for (uint32_t r = 0; r < BARRIER_RESOURCES; r++)
-        if (writes & (1u << r))
-            a->written[r][stage] = a->now;
-        else if (reads & (1u << r))
-            a->read[r][stage] = a->now;
+    reads &= ~writes;
+    while (writes)
+        a->written[resource_take(&writes)][stage] = a->now;
+    while (reads)
+        a->read[resource_take(&reads)][stage] = a->now;
 }
 
 static void audit_recorded(struct barrier_audit *a, const struct barrier_need *barrier)
 {
+    if (!barrier->from)
+        return;
     a->now++;
     for (int from = 0; from < BARRIER_STAGES; from++)
         for (int to = 0; to < BARRIER_STAGES; to++) {
