@@ -10,9 +10,9 @@
 static const struct {
     const char *name; /* FFmpeg's */
     enum isp_format format;
-} formats[] = {{"yuv420p", ISP_I420}, {"nv12", ISP_NV12},   {"p010le", ISP_P010},
-               {"gray", ISP_GRAY8},   {"rgb24", ISP_RGB24}, {"rgba", ISP_RGBA},
-               {"rgb48le", ISP_RGB48}};
+} formats[] = {{"yuv420p", ISP_I420},  {"nv12", ISP_NV12},   {"p010le", ISP_P010},
+               {"gray", ISP_GRAY8},    {"rgb24", ISP_RGB24}, {"rgba", ISP_RGBA},
+               {"rgb48le", ISP_RGB48}, {"bgr24", ISP_BGR24}, {"bgra", ISP_BGRA}};
 enum { FORMATS = sizeof(formats) / sizeof(*formats) };
 
 bool camera_pix_fmt_find(const char *pix_fmt, bool any, enum isp_format *out)
@@ -76,7 +76,7 @@ void camera_colour(const struct camera_params *p, enum isp_format format, struct
 {
     static const uint8_t transfer[] = {
         [ISP_TONE_LINEAR] = 8, [ISP_TONE_SRGB] = 13, [ISP_TONE_BT709] = 1, [ISP_TONE_TABLE] = 2};
-    bool rgb = format == ISP_RGB24 || format == ISP_RGBA || format == ISP_RGB48;
+    bool rgb = format >= ISP_RGB24;
     *out = (struct pelton_colour){.primaries = 1,
                                   .transfer = format == ISP_RGB48 ? 8 : transfer[p->tone],
                                   .matrix = rgb                             ? 0

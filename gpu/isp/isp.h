@@ -57,8 +57,13 @@ enum isp_format {
     ISP_RGB24,
     ISP_RGBA,  /* alpha 255 */
     ISP_RGB48, /* 16-bit words R, G, B; never toned: 16-bit linear */
+    ISP_BGR24,
+    ISP_BGRA, /* alpha 255 */
     ISP_FORMATS
 };
+
+/* Samples of a pixel that stand side by side in the first plane: 1 luma, 3 or 4 colours. */
+uint32_t isp_components(enum isp_format format);
 
 struct isp_rect {
     uint32_t x, y, width, height;

@@ -83,9 +83,6 @@ static struct recon_blur_rect in_planes(const struct isp_rect *r, const struct i
 
 static struct isp_blur blur_of(const struct isp_item *item)
 {
-    static const uint8_t first_components[ISP_FORMATS] = {
-        [ISP_I420] = 1,  [ISP_NV12] = 1, [ISP_P010] = 1, [ISP_GRAY8] = 1,
-        [ISP_RGB24] = 3, [ISP_RGBA] = 4, [ISP_RGB48] = 3};
     const struct isp_camera *c = item->frame.camera;
     const struct isp_params *p = &c->params;
     bool wide = p->format == ISP_P010 || p->format == ISP_RGB48,
@@ -95,7 +92,7 @@ static struct isp_blur blur_of(const struct isp_item *item)
                            .bits = wide ? 16 : 8,
                            .shift = p->format == ISP_P010 ? 6 : 0};
     for (uint32_t i = 0, first = 0; i < c->planes; i++) {
-        uint32_t components = i == 0 ? first_components[p->format] : pairs ? 2 : 1;
+        uint32_t components = i == 0 ? isp_components(p->format) : pairs ? 2 : 1;
         out.plane[i] =
             (struct isp_blur_plane){.offset = (uint32_t)((item->out_at + c->out_offset[i]) / 4),
                                     .stride = c->out_stride[i] / 4,
@@ -130,7 +127,10 @@ static void blur_bind(struct isp *isp, struct isp_flight *f, VkPipeline pipeline
 static void record_cells(struct isp *isp, struct isp_flight *f, uint32_t index)
 {
     const struct isp_params *p = &f->items[index].frame.camera->params;
-    uint32_t components = p->format == ISP_GRAY8 ? 1 : p->format == ISP_RGBA ? 4 : 3;
+    /* Y, Cb and Cr of three planes or two are as many as R, G and B of one. */
+    uint32_t colours = isp_components(p->format), components = p->format == ISP_GRAY8 ? 1
+                                                               : colours == 4         ? 4
+                                                                                      : 3;
     isp->g->vk.vkCmdPushConstants(f->s->commands, isp->blur_layout->pipeline,
                                   VK_SHADER_STAGE_COMPUTE_BIT, 0, 4, &index);
     isp->g->vk.vkCmdDispatch(f->s->commands, BLUR_SIDE * BLUR_SIDE, p->blur_count, components);

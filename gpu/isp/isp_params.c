@@ -182,14 +182,18 @@ uint32_t isp_raw_rows(const struct isp_params *p)
     }
 }
 
+uint32_t isp_components(enum isp_format format)
+{
+    bool alpha = format == ISP_RGBA || format == ISP_BGRA;
+    return format < ISP_RGB24 ? 1 : alpha ? 4 : 3;
+}
+
 uint32_t isp_planes(const struct isp_params *p, uint32_t row_bytes[3], uint32_t rows[3])
 {
-    static const uint8_t pixel_bytes[ISP_FORMATS] = {
-        [ISP_I420] = 1,  [ISP_NV12] = 1, [ISP_P010] = 2, [ISP_GRAY8] = 1,
-        [ISP_RGB24] = 3, [ISP_RGBA] = 4, [ISP_RGB48] = 6};
+    bool wide = p->format == ISP_P010 || p->format == ISP_RGB48;
     struct isp_rect out;
     isp_output_size(p, &out);
-    row_bytes[0] = out.width * pixel_bytes[p->format];
+    row_bytes[0] = out.width * isp_components(p->format) * (wide ? 2 : 1);
     rows[0] = out.height;
     switch (p->format) {
     case ISP_I420:

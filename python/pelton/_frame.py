@@ -311,7 +311,7 @@ class Frame:
 
     @property
     def placeholder(self) -> bool:
-        """A grey picture of the daemon's, because the source is down."""
+        """A picture of the daemon's, because the source is down."""
         return bool(self._m.flags & 16)
 
     @property

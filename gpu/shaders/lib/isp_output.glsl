@@ -36,6 +36,8 @@ layout(constant_id = OUTPUT_FIRST + 2) const uint MATRIX = 0u; /* 0: colours sta
 #define RGB24 4u
 #define RGBA  5u
 #define RGB48 6u
+#define BGR24 7u
+#define BGRA  8u
 
 /* v: 0..1 / unit, in which the table's slopes are, too. The curve's piece is found in the bits of 2
  * + v, 2..3. It is continuous, so a whole number may come out of either neighbour. */
@@ -147,13 +149,14 @@ void store_rgb(ivec2 at, uint frame, vec3 a, vec3 b)
 {
     uint row = args[frame].plane[0] + uint(at.y) * CAMERA.plane_stride[0], x = uint(at.x >> 1);
     float scale = FORMAT == RGB48 ? 65535.0 : 255.0;
-    a *= scale;
-    b *= scale;
-    if (FORMAT == RGB24) {
+    bool swapped = FORMAT == BGR24 || FORMAT == BGRA;
+    a = (swapped ? a.bgr : a.rgb) * scale;
+    b = (swapped ? b.bgr : b.rgb) * scale;
+    if (FORMAT == RGB24 || FORMAT == BGR24) {
         halves[2u * row + 3u * x] = uint16_t(to_uint(a.r) | to_uint(a.g) << 8);
         halves[2u * row + 3u * x + 1u] = uint16_t(to_uint(a.b) | to_uint(b.r) << 8);
         halves[2u * row + 3u * x + 2u] = uint16_t(to_uint(b.g) | to_uint(b.b) << 8);
-    } else if (FORMAT == RGBA) {
+    } else if (FORMAT == RGBA || FORMAT == BGRA) {
         words[row + 2u * x] = to_uint(a.r) | to_uint(a.g) << 8 | to_uint(a.b) << 16 | 0xff000000u;
         words[row + 2u * x + 1u] =
             to_uint(b.r) | to_uint(b.g) << 8 | to_uint(b.b) << 16 | 0xff000000u;
@@ -166,7 +169,7 @@ void store_rgb(ivec2 at, uint frame, vec3 a, vec3 b)
 
 void store_row(ivec2 at, uint frame, vec3 a, vec3 b)
 {
-    if (FORMAT == RGB24 || FORMAT == RGBA || FORMAT == RGB48)
+    if (FORMAT >= RGB24)
         store_rgb(at, frame, a, b);
     else
         store_luma(at, frame, a, b);

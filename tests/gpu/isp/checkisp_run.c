@@ -124,10 +124,7 @@ static int compare_blurred(struct check_env *env, const struct check_frame *f,
 {
     uint32_t bytes = p->format == ISP_P010 || p->format == ISP_RGB48 ? 2 : 1,
              drop = p->format == ISP_P010 ? 6 : 0;
-    uint32_t components = i                       ? (f->planes == 2 ? 2 : 1)
-                          : p->format == ISP_RGBA ? 4
-                          : p->format == ISP_RGB24 || p->format == ISP_RGB48 ? 3
-                                                                             : 1;
+    uint32_t components = i ? (f->planes == 2 ? 2 : 1) : isp_components(p->format);
     struct isp_rect out;
     isp_output_size(p, &out);
     const struct ref_blur_plane plane = {.width = f->row_bytes[i] / bytes / components,
@@ -204,7 +201,8 @@ static void tolerance(const struct isp_params *p, int *most, double *share)
     bool wide = p->format == ISP_RGB48, edge = p->demosaic == ISP_EDGE && p->order < ISP_MONO,
          matrix = p->colour[0] != 0 || p->order == ISP_YUV;
     *most = wide ? 0 : 1;
-    *share = wide ? 0 : p->format == ISP_P010 ? 5 : 2;
+    /* without colours R, G and B of a pixel round alike */
+    *share = wide ? 0 : p->format == ISP_P010 ? 5 : p->order == ISP_MONO ? 4 : 2;
     if (wide && p->denoise > 0) { /* floats against doubles */
         *most = 1;
         *share = 20;

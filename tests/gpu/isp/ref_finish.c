@@ -192,6 +192,8 @@ void ref_finish(const struct isp_params *p, uint16_t (*rgb)[3], uint8_t *planes[
     c.height = p->out_height ? p->out_height : c.region.height;
     c.plain =
         p->lens.model == ISP_LENS_NONE && c.width == c.region.width && c.height == c.region.height;
+    bool swapped = p->format == ISP_BGR24 || p->format == ISP_BGRA;
+    uint32_t components = p->format == ISP_RGBA || p->format == ISP_BGRA ? 4 : 3;
     double(*all)[3] = calloc((size_t)c.width * c.height, sizeof(*all));
     if (!all)
         abort();
@@ -200,10 +202,10 @@ void ref_finish(const struct isp_params *p, uint16_t (*rgb)[3], uint8_t *planes[
             double *v = all[(size_t)y * c.width + x];
             uint8_t *row = planes[0] + (size_t)y * row_bytes[0];
             developed(&c, x, y, v);
-            if (p->format == ISP_RGBA)
+            if (components == 4)
                 row[4 * x + 3] = 255;
             for (uint32_t i = 0; i < 3 && p->format >= ISP_RGB24; i++)
-                put(p, row, (p->format == ISP_RGBA ? 4 : 3) * x + i,
+                put(p, row, components * x + (swapped ? 2 - i : i),
                     v[i] * (p->format == ISP_RGB48 ? 65535 : 255), 65535);
             if (p->format < ISP_RGB24)
                 put_luma(p, row, x, v);
