@@ -4,7 +4,7 @@
  */
 #include "codec/cabac.h"
 
-void h264_cabac_init_contexts(struct h264_cabac *c, unsigned model, int qp, unsigned count)
+void h264_cabac_init_rows(uint64_t *state, unsigned model, int qp, unsigned count)
 {
     const int8_t(*mn)[2] = h264_cabac_init_mn[model];
     qp = qp < 0 ? 0 : qp > 51 ? 51 : qp;
@@ -13,8 +13,13 @@ void h264_cabac_init_contexts(struct h264_cabac *c, unsigned model, int qp, unsi
         int high;
         pre = pre < 1 ? 1 : pre > 126 ? 126 : pre;
         high = pre >= 64;
-        c->state[i] = h264_cabac_rows[(high ? pre - 64 : 63 - pre) << 1 | high];
+        state[i] = h264_cabac_rows[(high ? pre - 64 : 63 - pre) << 1 | high];
     }
+}
+
+void h264_cabac_init_contexts(struct h264_cabac *c, unsigned model, int qp, unsigned count)
+{
+    h264_cabac_init_rows(c->state, model, qp, count);
 }
 
 void h264_cabac_start(struct h264_cabac_engine *e, const uint8_t *data, const uint8_t *end)

@@ -56,6 +56,8 @@ struct h264_cabac {
 /* 9.3.1.1. model: 0 for I and SI slices, else 1 + cabac_init_idc. qp: SliceQPY. count: contexts
  * that the slice can use. */
 void h264_cabac_init_contexts(struct h264_cabac *c, unsigned model, int qp, unsigned count);
+/* The same for those who write: rows of state[count]. */
+void h264_cabac_init_rows(uint64_t *state, unsigned model, int qp, unsigned count);
 
 /* 9.3.1.2: start at data, which H264_BITS_PADDING readable bytes follow at end. */
 void h264_cabac_start(struct h264_cabac_engine *e, const uint8_t *data, const uint8_t *end);

@@ -9,99 +9,60 @@
 #include "codec/conceal.h"
 #include "codec/h264_error.h"
 #include "codec/motion_grid.h"
+#include "codec/motion_parts.h"
 #include "codec/slice_decode.h"
 #include "codec/slice_records.h"
 
 /* 8.4.1.1 */
 static void frame_p_skip(struct motion_walk *w)
 {
-    struct motion_neighbour n[3];
-    struct motion_mv mv = {0, 0};
-    motion_neighbours_16x16(w, 0, n);
-    if (w->a && w->b && !(n[0].ref == 0 && motion_is_zero(n[0].mv)) &&
-        !(n[1].ref == 0 && motion_is_zero(n[1].mv)))
-        mv = motion_predict(n[0], n[1], n[2], 0);
-    motion_fill(w->cur, 0, mv);
+    motion_fill(w->cur, 0, motion_skip_vector(w));
 }
 
 static void frame_16x16(struct motion_walk *w)
 {
     for (int list = 0; list < w->lists; list++) {
         int ref = w->cur->ref_idx[list][0];
-        struct motion_neighbour n[3];
-        if (ref < 0)
-            continue;
-        motion_neighbours_16x16(w, list, n);
-        motion_fill(
-            w->cur, list,
-            motion_add(motion_predict(n[0], n[1], n[2], ref), motion_load(w->cur, list, 0)));
+        if (ref >= 0)
+            motion_fill(
+                w->cur, list,
+                motion_add(motion_predict_16x16(w, list, ref), motion_load(w->cur, list, 0)));
     }
 }
 
-/* 16x8: parts 0 and 1 at rows 0 and 8, directional prediction from B and A. */
 static void frame_16x8(struct motion_walk *w, int list)
 {
     struct rec_motion *cur = w->cur;
     int ref0 = cur->ref_idx[list][0], ref1 = cur->ref_idx[list][2];
     struct motion_mv mv0 = {0, 0}, mv1 = {0, 0};
-    if (ref0 >= 0) {
-        struct motion_neighbour n[3];
-        motion_neighbours_16x16(w, list, n);
-        mv0 = n[1].ref == ref0 ? n[1].mv : motion_predict(n[0], n[1], n[2], ref0);
-        mv0 = motion_add(mv0, motion_load(cur, list, 0));
-    }
-    if (ref1 >= 0) {
-        struct motion_neighbour a = motion_neighbour_at(w->a, list, 11, 3);
-        struct motion_neighbour b = {ref0, mv0};
-        /* C is to the right: not available, D is in A */
-        struct motion_neighbour d = motion_neighbour_at(w->a, list, 7, 1);
-
-        mv1 = a.ref == ref1 ? a.mv : motion_predict(a, b, d, ref1);
-        mv1 = motion_add(mv1, motion_load(cur, list, 8));
-    }
+    if (ref0 >= 0)
+        mv0 = motion_add(motion_predict_16x8_upper(w, list, ref0), motion_load(cur, list, 0));
+    if (ref1 >= 0)
+        mv1 = motion_add(
+            motion_predict_16x8_lower(w, list, ref1, (struct motion_neighbour){ref0, mv0}),
+            motion_load(cur, list, 8));
     for (int i = 0; i < 8; i++) {
         motion_store(cur, list, i, mv0);
         motion_store(cur, list, 8 + i, mv1);
     }
 }
 
-/* 8x16: parts 0 and 1 at columns 0 and 8, directional prediction from A and C. */
 static void frame_8x16(struct motion_walk *w, int list)
 {
     struct rec_motion *cur = w->cur;
     int ref0 = cur->ref_idx[list][0], ref1 = cur->ref_idx[list][1];
     struct motion_mv mv0 = {0, 0}, mv1 = {0, 0};
-    if (ref0 >= 0) {
-        struct motion_neighbour a = motion_neighbour_at(w->a, list, 3, 1),
-                                b = motion_neighbour_at(w->b, list, 12, 2);
-        struct motion_neighbour c =
-            w->b ? motion_neighbour_at(w->b, list, 14, 3) : motion_neighbour_at(w->d, list, 15, 3);
-        mv0 = a.ref == ref0 ? a.mv : motion_predict(a, b, c, ref0);
-        mv0 = motion_add(mv0, motion_load(cur, list, 0));
-    }
-    if (ref1 >= 0) {
-        struct motion_neighbour a = {ref0, mv0}, b = motion_neighbour_at(w->b, list, 14, 3);
-        struct motion_neighbour c =
-            w->c ? motion_neighbour_at(w->c, list, 12, 2) : motion_neighbour_at(w->b, list, 13, 2);
-        mv1 = c.ref == ref1 ? c.mv : motion_predict(a, b, c, ref1);
-        mv1 = motion_add(mv1, motion_load(cur, list, 2));
-    }
+    if (ref0 >= 0)
+        mv0 = motion_add(motion_predict_8x16_left(w, list, ref0), motion_load(cur, list, 0));
+    if (ref1 >= 0)
+        mv1 = motion_add(
+            motion_predict_8x16_right(w, list, ref1, (struct motion_neighbour){ref0, mv0}),
+            motion_load(cur, list, 2));
     for (int i = 0; i < 16; i++)
         motion_store(cur, list, i, i & 2 ? mv1 : mv0);
 }
 
 /* ---- 8x8 partitions ---- */
-
-static void frame_grid_load(struct motion_grid *g, const struct motion_walk *w, int list)
-{
-    memset(g->ref, MOTION_UNAVAILABLE, sizeof(g->ref));
-    grid_set(g, GRID_AT(-1, -1), motion_neighbour_at(w->d, list, 15, 3));
-    for (int i = 0; i < 4; i++) {
-        grid_set(g, GRID_AT(i, -1), motion_neighbour_at(w->b, list, 12 + i, 2 + (i >> 1)));
-        grid_set(g, GRID_AT(-1, i), motion_neighbour_at(w->a, list, 4 * i + 3, 1 + (i & 2)));
-    }
-    grid_set(g, GRID_AT(4, -1), motion_neighbour_at(w->c, list, 12, 2));
-}
 
 static void frame_8x8(struct motion_walk *w, const struct h264_mb_syntax *syntax)
 {
@@ -110,7 +71,7 @@ static void frame_8x8(struct motion_walk *w, const struct h264_mb_syntax *syntax
         h264_motion_direct(w, direct);
     for (int list = 0; list < w->lists; list++) {
         struct motion_grid g;
-        frame_grid_load(&g, w, list);
+        grid_load_frame(&g, w, list);
         grid_derive_8x8(w->cur, &g, list, syntax, direct, false);
     }
 }

@@ -64,6 +64,18 @@ static inline void grid_fill(struct motion_grid *g, int at, int width, int heigh
             grid_set(g, at + j * GRID_STRIDE + i, n);
 }
 
+/* Of a macroblock in a frame without MBAFF, or in a field: nothing of it is derived yet. */
+static inline void grid_load_frame(struct motion_grid *g, const struct motion_walk *w, int list)
+{
+    memset(g->ref, MOTION_UNAVAILABLE, sizeof(g->ref));
+    grid_set(g, GRID_AT(-1, -1), motion_neighbour_at(w->d, list, 15, 3));
+    for (int i = 0; i < 4; i++) {
+        grid_set(g, GRID_AT(i, -1), motion_neighbour_at(w->b, list, 12 + i, 2 + (i >> 1)));
+        grid_set(g, GRID_AT(-1, i), motion_neighbour_at(w->a, list, 4 * i + 3, 1 + (i & 2)));
+    }
+    grid_set(g, GRID_AT(4, -1), motion_neighbour_at(w->c, list, 12, 2));
+}
+
 static inline void derive_sub_part(struct rec_motion *cur, struct motion_grid *g, int list, int x,
                                    int y, int width, int height, int ref, bool mbaff)
 {

@@ -5,17 +5,19 @@
  */
 #include "mbw.h"
 
+#include "encode/bin_elements.h"
+
 #include "codec/cavlc.h"
 
 #include <string.h>
 
 static void bin(struct mbw *w, unsigned ctx, unsigned b)
 {
-    cabac_put(&w->cabac, ctx, b);
+    bins_put(&w->bins, ctx, b);
 }
 
 /* Bins as text, one context each. */
-static void bins(struct mbw *w, const char *text, const uint8_t *ctx)
+static void bins_text(struct mbw *w, const char *text, const uint8_t *ctx)
 {
     for (; *text; text++)
         bin(w, *ctx++, *text == '1');
@@ -36,51 +38,17 @@ void put_field_flag(struct mbw *w, unsigned flag)
     if (w->cabac_mode)
         bin(w, 70 + (a && a->field) + (b && b->field), flag);
     else
-        sink_u(w->out[0], 1, flag);
-}
-
-/* Table 9-36: type 1 .. 25 of I slices after the bin that tells it from I_NxN. ctx: luma, chroma
- * twice, mode twice. */
-static void i_suffix(struct mbw *w, unsigned type, const uint8_t ctx[5])
-{
-    unsigned chroma = (type - 1) / 4 % 3;
-    cabac_terminate(&w->cabac, type == 25);
-    if (type == 25)
-        return;
-    bin(w, ctx[0], type > 12);
-    bin(w, ctx[1], chroma > 0);
-    if (chroma)
-        bin(w, ctx[2], chroma == 2);
-    bin(w, ctx[3], (type - 1) >> 1 & 1);
-    bin(w, ctx[4], (type - 1) & 1);
+        bit_writer_u(w->out[0], 1, flag);
 }
 
 /* 9.3.3.1.1.3 */
 static void mb_type_i(struct mbw *w, unsigned type)
 {
-    static const uint8_t ctx[5] = {6, 7, 8, 9, 10};
     const struct mb *n[2] = {neighbour_a(w), neighbour_b(w)};
     unsigned inc = 0;
     for (unsigned i = 0; i < 2; i++)
         inc += n[i] && n[i]->kind != MB_I4X4 && n[i]->kind != MB_I8X8;
-    bin(w, 3 + inc, type > 0);
-    if (type)
-        i_suffix(w, type, ctx);
-}
-
-static void mb_type_p(struct mbw *w, unsigned type)
-{
-    static const char *const text[4] = {"000", "011", "010", "001"};
-    static const uint8_t ctx[4][3] = {{14, 15, 16}, {14, 15, 17}, {14, 15, 17}, {14, 15, 16}};
-    static const uint8_t suffix[5] = {18, 19, 19, 20, 20};
-    if (type < 4) {
-        bins(w, text[type], ctx[type]);
-        return;
-    }
-    bin(w, 14, 1);
-    bin(w, 17, type > 5);
-    if (type > 5)
-        i_suffix(w, type - 5, suffix);
+    bins_mb_type_i(&w->bins, inc, type);
 }
 
 static void mb_type_b(struct mbw *w, unsigned type)
@@ -97,22 +65,22 @@ static void mb_type_b(struct mbw *w, unsigned type)
         ctx[0] += n[i] && n[i]->kind != MB_SKIP && n[i]->kind != MB_DIRECT;
     if (type == 1 || type == 2)
         ctx[2] = 32;
-    bins(w, text[type < 23 ? type : 23], ctx);
+    bins_text(w, text[type < 23 ? type : 23], ctx);
     if (type < 23)
         return;
     bin(w, 32, type > 23);
     if (type > 23)
-        i_suffix(w, type - 23, suffix);
+        bins_intra_16x16(&w->bins, suffix, type - 23);
 }
 
 void put_mb_type(struct mbw *w, unsigned type)
 {
     if (!w->cabac_mode)
-        sink_ue(w->out[0], type);
+        bit_writer_ue(w->out[0], type);
     else if (w->type == H264_I)
         mb_type_i(w, type);
     else if (w->type == H264_P)
-        mb_type_p(w, type);
+        bins_mb_type_p(&w->bins, type);
     else
         mb_type_b(w, type);
 }
@@ -120,22 +88,20 @@ void put_mb_type(struct mbw *w, unsigned type)
 /* Table 9-38 */
 void put_sub_mb_type(struct mbw *w, unsigned type)
 {
-    static const char *const p_text[4] = {"1", "00", "011", "010"};
     static const char *const b_text[13] = {"0",      "100",   "101",    "11000",  "11001",
                                            "11010",  "11011", "111000", "111001", "111010",
                                            "111011", "11110", "11111"};
-    static const uint8_t p_ctx[3] = {21, 22, 23};
     uint8_t b_ctx[6] = {36, 37, 38, 39, 39, 39};
     if (!w->cabac_mode) {
-        sink_ue(w->out[0], type);
+        bit_writer_ue(w->out[0], type);
         return;
     }
     if (type == 1 || type == 2)
         b_ctx[2] = 39;
     if (w->type == H264_P)
-        bins(w, p_text[type], p_ctx);
+        bins_sub_mb_type_p(&w->bins, type);
     else
-        bins(w, b_text[type], b_ctx);
+        bins_text(w, b_text[type], b_ctx);
 }
 
 /* 9.3.3.1.1.6: refIdxZeroFlagN and predModeEqualFlagN; direct and intra macroblocks have ref -1. */
@@ -151,20 +117,16 @@ static bool ref_counts(const struct mbw *w, struct location n, unsigned list)
 void put_ref_idx(struct mbw *w, unsigned list, unsigned quadrant, unsigned num, unsigned value)
 {
     int x = (int)(quadrant & 1) * 8, y = (int)(quadrant >> 1) * 8;
-    unsigned ctx;
+    unsigned inc;
     if (num == 1)
         return;
     if (!w->cabac_mode) {
-        sink_te(w->out[0], value, num - 1);
+        bit_writer_te(w->out[0], value, num - 1);
         return;
     }
-    ctx = 54 + ref_counts(w, neighbour(w, x - 1, y, 16, 16), list) +
+    inc = ref_counts(w, neighbour(w, x - 1, y, 16, 16), list) +
           2 * ref_counts(w, neighbour(w, x, y - 1, 16, 16), list);
-    for (unsigned i = 0; i < value; i++) {
-        bin(w, ctx, 1);
-        ctx = i ? 59 : 58;
-    }
-    bin(w, ctx, 0);
+    bins_ref_idx(&w->bins, inc, value);
 }
 
 /* absMvdComp of a neighbour (9.3.3.1.1.7) */
@@ -180,44 +142,26 @@ static unsigned abs_mvd(const struct mbw *w, struct location n, unsigned list, u
     return (unsigned)v;
 }
 
-/* UEG3, signedValFlag 1, uCoff 9 */
-static void mvd_bins(struct mbw *w, unsigned base, unsigned sum, int v)
-{
-    unsigned magnitude = (unsigned)(v < 0 ? -v : v), ctx = base + (sum > 2) + (sum > 32);
-    for (unsigned i = 0; i < 9; i++) {
-        bin(w, ctx, magnitude > i);
-        if (magnitude <= i)
-            break;
-        ctx = base + (i < 3 ? 3 + i : 6);
-    }
-    if (magnitude >= 9)
-        cabac_exp_golomb(&w->cabac, 3, magnitude - 9);
-    if (magnitude)
-        cabac_bypass(&w->cabac, v < 0);
-}
-
 void put_mvd(struct mbw *w, unsigned list, unsigned x, unsigned y, const int16_t mvd[2])
 {
     struct location a = neighbour(w, (int)x * 4 - 1, (int)y * 4, 16, 16),
                     b = neighbour(w, (int)x * 4, (int)y * 4 - 1, 16, 16);
     for (unsigned i = 0; i < 2; i++)
         if (w->cabac_mode)
-            mvd_bins(w, i ? 47 : 40, abs_mvd(w, a, list, i) + abs_mvd(w, b, list, i), mvd[i]);
+            bins_mvd(&w->bins, i, abs_mvd(w, a, list, i) + abs_mvd(w, b, list, i), mvd[i]);
         else
-            sink_se(w->out[0], mvd[i]);
+            bit_writer_se(w->out[0], mvd[i]);
 }
 
 void put_intra_mode(struct mbw *w, unsigned predicted, unsigned mode)
 {
     unsigned rem = mode < predicted ? mode : mode - 1;
     if (w->cabac_mode) {
-        bin(w, 68, mode == predicted);
-        for (unsigned i = 0; i < 3 && mode != predicted; i++)
-            bin(w, 69, rem >> i & 1);
+        bins_intra_mode(&w->bins, mode == predicted ? -1 : (int)rem);
     } else {
-        sink_u(w->out[0], 1, mode == predicted);
+        bit_writer_u(w->out[0], 1, mode == predicted);
         if (mode != predicted)
-            sink_u(w->out[0], 3, rem);
+            bit_writer_u(w->out[0], 3, rem);
     }
 }
 
@@ -227,14 +171,12 @@ void put_chroma_mode(struct mbw *w, unsigned mode)
     const struct mb *n[2] = {neighbour_a(w), neighbour_b(w)};
     unsigned inc = 0;
     if (!w->cabac_mode) {
-        sink_ue(w->out[0], mode);
+        bit_writer_ue(w->out[0], mode);
         return;
     }
     for (unsigned i = 0; i < 2; i++)
         inc += n[i] && mb_intra(n[i]) && n[i]->kind != MB_PCM && n[i]->chroma_mode;
-    bin(w, 64 + inc, mode > 0);
-    for (unsigned i = 1; i <= mode && i < 3; i++)
-        bin(w, 67, mode > i);
+    bins_chroma_mode(&w->bins, inc, mode);
 }
 
 /* condTermFlagN of a luma bit (9.3.3.1.1.4) */
@@ -275,7 +217,7 @@ void put_cbp(struct mbw *w)
     }
     while (codes[code] != w->mb->cbp)
         code++;
-    sink_ue(w->out[0], code);
+    bit_writer_ue(w->out[0], code);
 }
 
 void put_transform_8x8(struct mbw *w, unsigned flag)
@@ -284,17 +226,14 @@ void put_transform_8x8(struct mbw *w, unsigned flag)
     if (w->cabac_mode)
         bin(w, 399 + (a && a->t8x8) + (b && b->t8x8), flag);
     else
-        sink_u(w->out[0], 1, flag);
+        bit_writer_u(w->out[0], 1, flag);
 }
 
 /* 9.3.2.7 */
 void put_qp_delta(struct mbw *w, int delta)
 {
-    unsigned mapped = delta > 0 ? 2 * (unsigned)delta - 1 : 2 * (unsigned)-delta;
-    if (!w->cabac_mode) {
-        sink_se(w->out[0], delta);
-        return;
-    }
-    for (unsigned i = 0; i <= mapped; i++)
-        bin(w, i == 0 ? 60u + w->last_delta : i == 1 ? 62 : 63, i < mapped);
+    if (w->cabac_mode)
+        bins_qp_delta(&w->bins, w->last_delta, delta);
+    else
+        bit_writer_se(w->out[0], delta);
 }

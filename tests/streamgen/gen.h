@@ -3,28 +3,30 @@
  * The generator's state, from stream to macroblock. Contexts, neighbours and predictions are
  * derived from the clauses of the standard and not with the decoder's functions. So no mistake is
  * made twice. Tables of numbers and the structs that hold parameter sets and slice headers are the
- * decoder's.
+ * decoder's. Bits, headers, levels and binarizations are written by encode/.
  *
  *   streamgen.c  command line; retries with smaller vectors after check.c found one out of range
  *   stream.c     frames, access units, output order
- *   sets.c, sets_write.c  parameter sets: choice, syntax
+ *   sets.c, sets_write.c  parameter sets: choice, those of a second view
  *   dpb.c        marking, reference lists
- *   header.c     slice header: choice and syntax
+ *   header.c     slice header: choice
  *   slice.c      slices of a picture, slice_data()
  *   mb.c         macroblock_layer(): choice
  *   pred.c       intra modes, partitions, references, vectors
- *   element.c    syntax elements in CAVLC or CABAC
- *   residual.c   levels, their bounds, residual_block()
- *   sei.c        SEI messages, VUI
+ *   element.c    syntax elements in CAVLC, or bins with their increments
+ *   residual.c   levels, their bounds, neighbours of residual_block()
+ *   sei.c, vui.c SEI messages, choice of the VUI
  *   neighbour.c  6.4.8 to 6.4.12
  */
 #ifndef PELTON_STREAMGEN_GEN_H
 #define PELTON_STREAMGEN_GEN_H
 
-#include "cabac_writer.h"
+#include "encode/cabac_coder.h"
 #include "features.h"
-#include "sink.h"
+#include "encode/bit_writer.h"
 #include "codec/h264_params.h"
+#include "encode/cavlc_writer.h"
+#include "encode/header_writer.h"
 
 #include <stdio.h>
 
@@ -116,13 +118,6 @@ struct picture {
     struct mb mbs[MAX_MBS];
 };
 
-/* Scaling lists as they are sent: 4x4 lists 0 to 5, 8x8 lists 6 to 11 (7.3.2.1.1.1). */
-struct scaling_lists {
-    uint16_t present, use_default; /* bit per list */
-    uint8_t sent[12];      /* values before one that repeats to the end; 64, or 16: all are sent */
-    uint8_t value[12][64]; /* in scan order */
-};
-
 struct slice {
     struct h264_slice_header hdr;
     const struct h264_pps *pps;
@@ -139,7 +134,8 @@ struct gen {
     bool odd;
     /* what it holds that FFmpeg is known not to decode by the standard; NULL: nothing */
     const char *not_ffmpeg;
-    struct sink out;
+    struct cavlc_codes codes;
+    struct bit_writer out;
     FILE *notes; /* what "refdec --sei" is to print */
 
     struct h264_sps sps; /* active */
@@ -201,7 +197,6 @@ void sets_write(struct gen *g);
 /* sei.c */
 void sei_write(struct gen *g);
 void vui_choose(struct gen *g);
-void vui_write_head(struct gen *g, struct sink *s);
 /* dpb.c: prepare fills pic.refs and the marking syntax before a picture, finish marks it. */
 void dpb_prepare(struct gen *g);
 void dpb_finish(struct gen *g);
@@ -216,7 +211,7 @@ bool dpb_has_sliced(const struct gen *g);
 void header_choose(struct gen *g, struct rng *r, struct slice *s, unsigned type,
                    const struct h264_pps *pps);
 /* Up to and including slice_id of a data partition; a prefix NAL unit goes to g->out before. */
-void header_write(struct gen *g, const struct slice *s, struct sink *out);
+void header_write(struct gen *g, const struct slice *s, struct bit_writer *out);
 /* slice.c */
 void picture_write(struct gen *g);
 

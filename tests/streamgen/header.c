@@ -184,186 +184,48 @@ void header_choose(struct gen *g, struct rng *r, struct slice *s, unsigned type,
         g->used |= F_IMPLICIT;
 }
 
-static void write_identity(const struct gen *g, const struct slice *s, struct sink *out)
-{
-    const struct picture *p = &g->pic;
-    const struct h264_sps *sps = &g->sps;
-    bool bottom = s->pps->bottom_field_pic_order_in_frame_present_flag && !s->hdr.field_pic_flag;
-    if (sps->separate_colour_plane_flag)
-        sink_u(out, 2, s->hdr.colour_plane_id);
-    sink_u(out, sps->log2_max_frame_num, s->hdr.frame_num);
-    if (!sps->frame_mbs_only_flag) {
-        sink_u(out, 1, s->hdr.field_pic_flag);
-        if (s->hdr.field_pic_flag)
-            sink_u(out, 1, s->hdr.bottom_field_flag);
-    }
-    if (s->hdr.idr)
-        sink_ue(out, p->idr_pic_id);
-    if (sps->poc_type == 0) {
-        sink_u(out, sps->log2_max_poc_lsb, p->poc_lsb);
-        if (bottom)
-            sink_se(out, p->delta_poc_bottom);
-    }
-    if (sps->poc_type == 1 && !sps->delta_pic_order_always_zero_flag) {
-        sink_se(out, p->delta_poc[0]);
-        if (bottom)
-            sink_se(out, p->delta_poc[1]);
-    }
-}
-
-static void write_lists(const struct slice *s, struct sink *out)
-{
-    const struct h264_slice_header *h = &s->hdr;
-    unsigned lists = h->type == H264_B ? 2 : 1;
-    bool override = false;
-    for (unsigned list = 0; list < lists; list++)
-        override |= h->num_ref[list] != s->pps->num_ref_default[list];
-    sink_u(out, 1, override);
-    for (unsigned list = 0; list < lists && override; list++)
-        sink_ue(out, h->num_ref[list] - 1u);
-    for (unsigned list = 0; list < lists; list++) {
-        sink_u(out, 1, h->list_mod_count[list] > 0);
-        for (unsigned i = 0; i < h->list_mod_count[list]; i++) {
-            sink_ue(out, h->list_mod[list][i].op);
-            sink_ue(out, h->list_mod[list][i].value);
-        }
-        if (h->list_mod_count[list])
-            sink_ue(out, 3);
-    }
-}
-
-static void write_weights(const struct gen *g, const struct slice *s, struct sink *out)
-{
-    const struct h264_slice_header *h = &s->hdr;
-    bool chroma = g->sps.chroma_format_idc && !g->sps.separate_colour_plane_flag;
-    sink_ue(out, h->luma_log2_denom);
-    if (chroma)
-        sink_ue(out, h->chroma_log2_denom);
-    for (unsigned list = 0; list < (h->type == H264_B ? 2u : 1u); list++) {
-        for (unsigned i = 0; i < h->num_ref[list]; i++) {
-            for (unsigned c = 0; c < (chroma ? 3u : 1u); c++) {
-                const int16_t(*w)[2] = &h->weight[list][i][c];
-                int inferred = 1 << (c ? h->chroma_log2_denom : h->luma_log2_denom);
-                if (c < 2) { /* one flag for both chroma components */
-                    bool sent =
-                        (*w)[0] != inferred || (*w)[1] || (c && (w[1][0] != inferred || w[1][1]));
-
-                    sink_u(out, 1, sent);
-                    if (!sent && c) /* nor is the other one */
-                        break;
-                    if (!sent)
-                        continue;
-                }
-                sink_se(out, (*w)[0]);
-                sink_se(out, (*w)[1]);
-            }
-        }
-    }
-}
-
-/* dec_ref_pic_marking() */
-static void write_marking(const struct picture *p, struct sink *out)
-{
-    if (p->idr) {
-        sink_u(out, 1, p->no_output_of_prior_pics);
-        sink_u(out, 1, p->long_term_reference);
-        return;
-    }
-    sink_u(out, 1, p->adaptive_marking);
-    for (unsigned i = 0; i < p->mmco_count; i++) {
-        sink_ue(out, p->mmco[i].op);
-        if (p->mmco[i].op != 5)
-            sink_ue(out, p->mmco[i].a);
-        if (p->mmco[i].op == 3)
-            sink_ue(out, p->mmco[i].b);
-    }
-    if (p->adaptive_marking)
-        sink_ue(out, 0);
-}
-
-static void write_group_cycle(const struct gen *g, const struct slice *s, struct sink *out)
-{
-    unsigned units = g->sps.mb_width * g->sps.map_height, rate = s->pps->slice_group_change_rate,
-             bits = 0;
-    if (s->pps->num_slice_groups == 1 || s->pps->slice_group_map_type < 3 ||
-        s->pps->slice_group_map_type > 5)
-        return;
-    /* Ceil(Log2(PicSizeInMapUnits / SliceGroupChangeRate + 1)) */
-    while (1u << bits < (units + rate - 1) / rate + 1)
-        bits++;
-    sink_u(out, bits, s->hdr.slice_group_change_cycle);
-}
-
-static void write_deblocking(const struct slice *s, struct sink *out)
-{
-    sink_ue(out, s->hdr.disable_deblocking_filter_idc);
-    if (s->hdr.disable_deblocking_filter_idc == 1)
-        return;
-    sink_se(out, s->hdr.filter_offset_a / 2);
-    sink_se(out, s->hdr.filter_offset_b / 2);
-}
-
 /* nal_unit_header_mvc_extension() (H.7.3.1.1) */
-static void write_view(const struct gen *g, const struct slice *s, struct sink *out)
+static void write_view(const struct gen *g, const struct slice *s, struct bit_writer *out)
 {
-    sink_u(out, 1, 0);           /* svc_extension_flag */
-    sink_u(out, 1, !s->hdr.idr); /* non_idr_flag */
-    sink_u(out, 6, 0);           /* priority_id */
-    sink_u(out, 10, g->pic.view ? SECOND_VIEW_ID : 0);
-    sink_u(out, 3, 0); /* temporal_id */
-    sink_u(out, 1, g->pic.anchor);
-    sink_u(out, 1, !g->pic.view && g->pic.inter_view_flag);
-    sink_u(out, 1, 1); /* reserved_one_bit */
+    bit_writer_u(out, 1, 0);           /* svc_extension_flag */
+    bit_writer_u(out, 1, !s->hdr.idr); /* non_idr_flag */
+    bit_writer_u(out, 6, 0);           /* priority_id */
+    bit_writer_u(out, 10, g->pic.view ? SECOND_VIEW_ID : 0);
+    bit_writer_u(out, 3, 0); /* temporal_id */
+    bit_writer_u(out, 1, g->pic.anchor);
+    bit_writer_u(out, 1, !g->pic.view && g->pic.inter_view_flag);
+    bit_writer_u(out, 1, 1); /* reserved_one_bit */
 }
 
 /* prefix_nal_unit_rbsp() has nothing of its own here (7.3.2.12). */
 static void write_prefix(struct gen *g, const struct slice *s)
 {
-    struct sink out = {0};
-    sink_u(&out, 1, 0);
-    sink_u(&out, 2, s->hdr.nal_ref_idc);
-    sink_u(&out, 5, 14);
+    struct bit_writer out = {0};
+    bit_writer_u(&out, 1, 0);
+    bit_writer_u(&out, 2, s->hdr.nal_ref_idc);
+    bit_writer_u(&out, 5, 14);
     write_view(g, s, &out);
-    sink_nal(&g->out, &out);
-    sink_free(&out);
+    bit_writer_nal(&g->out, &out);
+    bit_writer_free(&out);
 }
 
-void header_write(struct gen *g, const struct slice *s, struct sink *out)
+void header_write(struct gen *g, const struct slice *s, struct bit_writer *out)
 {
-    const struct h264_slice_header *h = &s->hdr;
-    const struct h264_pps *pps = s->pps;
-    if (g->prefixes && (h->nal_unit_type == 1 || h->nal_unit_type == 5))
+    const struct picture *p = &g->pic;
+    struct h264_slice_header h = s->hdr;
+    h.idr_pic_id = p->idr_pic_id;
+    h.poc_lsb = p->poc_lsb;
+    h.delta_poc_bottom = p->delta_poc_bottom;
+    h.no_output_of_prior_pics_flag = p->no_output_of_prior_pics;
+    h.long_term_reference_flag = p->long_term_reference;
+    h.adaptive_marking_flag = p->adaptive_marking;
+    h.mmco_count = p->mmco_count;
+    memcpy(h.delta_poc, p->delta_poc, sizeof(h.delta_poc));
+    memcpy(h.mmco, p->mmco, sizeof(p->mmco));
+    if (g->prefixes && (h.nal_unit_type == 1 || h.nal_unit_type == 5))
         write_prefix(g, s);
-    sink_u(out, 1, 0);
-    sink_u(out, 2, h->nal_ref_idc);
-    sink_u(out, 5, h->nal_unit_type);
-    if (h->nal_unit_type == 20)
+    write_nal_header(h.nal_ref_idc, h.nal_unit_type, out);
+    if (h.nal_unit_type == 20)
         write_view(g, s, out);
-    sink_ue(out, h->first_mb);
-    sink_ue(out, h->type);
-    sink_ue(out, h->pps_id);
-    write_identity(g, s, out);
-    if (pps->redundant_pic_cnt_present_flag)
-        sink_ue(out, h->redundant_pic_cnt);
-    if (h->type == H264_B)
-        sink_u(out, 1, h->direct_spatial_mv_pred_flag);
-    if (!is_intra(h->type)) {
-        write_lists(s, out);
-        if (h->type == H264_B ? pps->weighted_bipred_idc == 1 : pps->weighted_pred_flag)
-            write_weights(g, s, out);
-    }
-    if (h->nal_ref_idc)
-        write_marking(&g->pic, out);
-    if (pps->entropy_coding_mode_flag && !is_intra(h->type))
-        sink_ue(out, h->cabac_init_idc);
-    sink_se(out, h->qp - pps->pic_init_qp);
-    if (h->type == H264_SP)
-        sink_u(out, 1, h->sp_for_switch_flag);
-    if (h->type == H264_SP || h->type == H264_SI)
-        sink_se(out, h->qs - pps->pic_init_qs);
-    if (pps->deblocking_filter_control_present_flag)
-        write_deblocking(s, out);
-    write_group_cycle(g, s, out);
-    if (h->nal_unit_type == 2)
-        sink_ue(out, h->slice_id);
+    write_slice_header(&g->sps, s->pps, &h, out);
 }

@@ -36,7 +36,7 @@ static unsigned intra_base(const struct mbw *w)
     return w->type == H264_P ? 5 : w->type == H264_B ? 23 : w->si;
 }
 
-static void put_samples(struct mbw *w, struct sink *s)
+static void put_samples(struct mbw *w, struct bit_writer *s)
 {
     static const uint16_t chroma_samples[4] = {0, 128, 256, 512};
     unsigned counts[2] = {256, chroma_samples[w->chroma_array_type]}, kind = rng_below(&w->rng, 4);
@@ -52,7 +52,7 @@ static void put_samples(struct mbw *w, struct sink *s)
                 v = (flat + i / 8) >> 1;
             else if (kind == 2)
                 v = v & 1 ? v : 0;
-            sink_u(s, depth, v);
+            bit_writer_u(s, depth, v);
         }
     }
 }
@@ -60,15 +60,15 @@ static void put_samples(struct mbw *w, struct sink *s)
 /* I_PCM: in the slice's data, or in partition B. */
 static void write_pcm(struct mbw *w)
 {
-    struct sink *s = w->out[w->partitioned ? 1 : 0];
+    struct bit_writer *s = w->out[w->partitioned ? 1 : 0];
     w->g->used |= F_PCM;
     gen_not_ffmpeg(w->g, w->sps->bit_depth[0] > 8, "deep-pcm"); /* qPp in the deblocking filter */
     put_mb_type(w, intra_base(w) + 25);
     begin(w, MB_PCM);
-    sink_zero_align(s);
+    code_bins(w);
+    bit_writer_zero_align(s);
     put_samples(w, s);
-    if (w->cabac_mode)
-        cabac_begin(&w->cabac, s);
+    cabac_coder_begin(&w->cabac);
     memset(w->mb->total, 16, sizeof(w->mb->total));
     w->mb->cbp = 0x2f;
     w->last_delta = false;
@@ -230,9 +230,28 @@ static void write_any(struct mbw *w)
         write_inter_macroblock(w);
 }
 
+void code_bins(struct mbw *w)
+{
+    cabac_code(&w->cabac, w->bins.codes, w->bins.count, w->out[0]);
+    w->bins.count = 0;
+}
+
+/* What bins that are not coded yet will take: they are coded aside. A carry has a byte to go to. */
+static size_t bits_of_bins(const struct mbw *w)
+{
+    struct cabac_coder aside = w->cabac;
+    struct bit_writer out = {0};
+    size_t bits;
+    bit_writer_u(&out, 8, 0);
+    cabac_code(&aside, w->bins.codes, w->bins.count, &out);
+    bits = out.bits - 8 + cabac_coder_pending(&aside) - cabac_coder_pending(&w->cabac);
+    bit_writer_free(&out);
+    return bits;
+}
+
 static size_t bits_written(const struct mbw *w)
 {
-    size_t bits = w->cabac_mode ? w->cabac.outstanding : 0;
+    size_t bits = w->cabac_mode ? bits_of_bins(w) : 0;
     for (unsigned i = 0; i < 3; i++)
         bits += w->out[i] ? w->out[i]->bits : 0;
     return bits;
@@ -243,9 +262,12 @@ void write_macroblock(struct mbw *w)
     static const uint16_t chroma_samples[4] = {0, 128, 256, 512};
     size_t most = MB_HEADROOM + 256u * w->sps->bit_depth[0] +
                   (size_t)chroma_samples[w->chroma_array_type] * w->sps->bit_depth[1];
-    size_t before = bits_written(w), at[3];
-    struct mbw saved = *w;
+    size_t before, at[3];
+    struct mbw saved;
     struct mb saved_mb = *w->mb;
+    code_bins(w);
+    before = bits_written(w);
+    saved = *w;
     for (unsigned i = 0; i < 3; i++)
         at[i] = w->out[i] ? w->out[i]->bits : 0;
     write_any(w);

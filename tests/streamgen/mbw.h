@@ -19,8 +19,9 @@ struct mbw {
     uint8_t si, partitioned;
     uint8_t cabac_mode;
     uint8_t chroma_array_type;
-    struct sink *out[3]; /* slice data; of data partitions A, B, C */
-    struct cabac_writer cabac;
+    struct bit_writer *out[3]; /* slice data; of data partitions A, B, C */
+    struct cabac_coder cabac;
+    struct bin_string bins; /* that are not coded yet */
     unsigned addr;
     struct mb *mb;
     int qp;          /* QPY */
@@ -76,6 +77,7 @@ void write_inter(struct mbw *w, unsigned mb_type, const uint8_t sub_types[4]);
 void write_residual(struct mbw *w);
 
 /* mb.c */
+void code_bins(struct mbw *w); /* those that are not coded yet */
 void write_macroblock(struct mbw *w);
 void write_skipped(struct mbw *w);
 bool wants_skip(struct mbw *w);

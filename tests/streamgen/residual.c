@@ -7,7 +7,7 @@
 
 #include "codec/cabac.h"
 #include "codec/cavlc.h"
-#include "tests/codec/cavlc_codes.h"
+#include "encode/bin_elements.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -136,84 +136,11 @@ static enum h264_nc_class nc_class(const struct mbw *w, const struct block *b)
     return nc < 2 ? H264_NC_0 : nc < 4 ? H264_NC_2 : nc < 8 ? H264_NC_4 : H264_NC_8;
 }
 
-/* level_prefix and level_suffix (9.2.2.1) */
-static void put_level(struct sink *s, uint32_t code, unsigned suffix_length)
-{
-    unsigned prefix = 15;
-    if (!suffix_length && code < 30) {
-        prefix = code < 14 ? code : 14;
-        sink_u(s, prefix, 0);
-        sink_u(s, 1, 1);
-        if (prefix == 14)
-            sink_u(s, 4, code - 14);
-        return;
-    }
-    if (suffix_length && code >> suffix_length < 15) {
-        sink_u(s, code >> suffix_length, 0);
-        sink_u(s, 1, 1);
-        sink_u(s, suffix_length, code);
-        return;
-    }
-    code -= suffix_length ? 15u << suffix_length : 30;
-    while (prefix > 15 ? code - ((1u << (prefix - 3)) - 4096) >= 1u << (prefix - 3) : code >= 4096)
-        prefix++;
-    if (prefix > 15)
-        code -= (1u << (prefix - 3)) - 4096;
-    sink_u(s, prefix, 0);
-    sink_u(s, 1, 1);
-    sink_u(s, prefix - 3, code);
-}
-
-static void put_levels(struct sink *s, const int32_t *nonzero, unsigned total, unsigned ones)
-{
-    unsigned suffix_length = total > 10 && ones < 3;
-    for (unsigned i = 0; i < ones; i++)
-        sink_u(s, 1, nonzero[i] < 0);
-    for (unsigned i = ones; i < total; i++) {
-        uint32_t magnitude = (uint32_t)abs(nonzero[i]), code = 2 * magnitude - 2 + (nonzero[i] < 0);
-        put_level(s, i == ones && ones < 3 ? code - 2 : code, suffix_length);
-        if (!suffix_length)
-            suffix_length = 1;
-        if (magnitude > 3u << (suffix_length - 1) && suffix_length < 6)
-            suffix_length++;
-    }
-}
-
-static void put_runs(struct sink *s, const uint8_t *at, unsigned total, unsigned count)
-{
-    unsigned zeros = at[0] + 1u - total;
-    if (total < count)
-        sink_code(s, count == 4   ? code_total_zeros_420[total - 1][zeros]
-                     : count == 8 ? code_total_zeros_422[total - 1][zeros]
-                                  : code_total_zeros[total - 1][zeros]);
-    for (unsigned i = 0; i + 1 < total && zeros; i++) {
-        unsigned run = at[i] - at[i + 1] - 1u;
-        sink_code(s, code_run_before[(zeros < 7 ? zeros : 7) - 1][run]);
-        zeros -= run;
-    }
-}
-
 /* residual_block_cavlc; returns TotalCoeff. */
 static unsigned block_cavlc(struct mbw *w, const struct block *b)
 {
-    struct sink *s = w->out[w->partitioned ? mb_intra(w->mb) ? 1 : 2 : 0];
-    int32_t nonzero[16];
-    uint8_t at[16];
-    unsigned total = 0, ones = 0;
-    for (unsigned i = b->count; i-- > 0;) {
-        if (!b->level[i])
-            continue;
-        at[total] = (uint8_t)i;
-        nonzero[total++] = b->level[i];
-    }
-    while (ones < total && ones < 3 && abs(nonzero[ones]) == 1)
-        ones++;
-    sink_code(s, code_coeff_token[nc_class(w, b)][total][ones]);
-    if (total) {
-        put_levels(s, nonzero, total, ones);
-        put_runs(s, at, total, b->count);
-    }
-    return total;
+    struct bit_writer *s = w->out[w->partitioned ? mb_intra(w->mb) ? 1 : 2 : 0];
+    return cavlc_block(s, &w->g->codes, nc_class(w, b), b->level, b->count);
 }
 
 /* ---- CABAC ---- */
@@ -251,63 +178,6 @@ static unsigned category(const struct block *b)
     return chroma_444[b->type] + (b->component == 2 ? 4u : 0);
 }
 
-static unsigned map_increment(const struct mbw *w, const struct block *b, unsigned i, bool last)
-{
-    if (b->type == BLOCK8)
-        return last ? h264_cabac_last_8x8[i] : h264_cabac_sig_8x8[w->mb->field][i];
-    if (b->type == CHROMA_DC)
-        return i / (b->count / 4) < 2 ? i / (b->count / 4) : 2;
-    return i;
-}
-
-static void put_abs_levels(struct mbw *w, const struct block *b, unsigned cat)
-{
-    unsigned base = h264_cabac_abs_base[cat], ones = 0, larger = 0,
-             most = b->type == CHROMA_DC ? 3 : 4;
-    for (unsigned i = b->count; i-- > 0;) {
-        uint32_t rest = (uint32_t)abs(b->level[i]) - 1; /* coeff_abs_level_minus1 */
-        unsigned inc;
-        if (!b->level[i])
-            continue;
-        inc = larger ? 0 : ones + 1 < 4 ? ones + 1 : 4;
-        cabac_put(&w->cabac, base + inc, rest > 0);
-        inc = 5 + (larger < most ? larger : most);
-        for (unsigned k = 1; k < 14 && rest >= k; k++)
-            cabac_put(&w->cabac, base + inc, rest > k);
-        if (rest >= 14)
-            cabac_exp_golomb(&w->cabac, 0, rest - 14);
-        cabac_bypass(&w->cabac, b->level[i] < 0);
-        if (rest)
-            larger++;
-        else
-            ones++;
-    }
-}
-
-/* residual_block_cabac; returns coded_block_flag. */
-static bool block_cabac(struct mbw *w, const struct block *b)
-{
-    unsigned cat = category(b), last = b->count;
-    while (last && !b->level[last - 1])
-        last--;
-    if (b->type != BLOCK8 || w->chroma_array_type == 3)
-        cabac_put(&w->cabac, h264_cabac_cbf_base[cat] + cbf_context(w, b), last > 0);
-    if (!last)
-        return false;
-    for (unsigned i = 0; i + 1 < b->count && i < last; i++) {
-        cabac_put(&w->cabac, h264_cabac_sig_base[w->mb->field][cat] + map_increment(w, b, i, false),
-                  b->level[i] != 0);
-        if (b->level[i])
-            cabac_put(&w->cabac,
-                      h264_cabac_last_base[w->mb->field][cat] + map_increment(w, b, i, true),
-                      i + 1 == last);
-    }
-    put_abs_levels(w, b, cat);
-    return true;
-}
-
-/* ---- residual() ---- */
-
 static bool any_level(const struct block *b)
 {
     for (unsigned i = 0; i < b->count; i++)
@@ -315,6 +185,20 @@ static bool any_level(const struct block *b)
             return true;
     return false;
 }
+
+/* residual_block_cabac; returns coded_block_flag. */
+static bool block_cabac(struct mbw *w, const struct block *b)
+{
+    unsigned cat = category(b);
+    bool coded = any_level(b);
+    if (b->type != BLOCK8 || w->chroma_array_type == 3)
+        bins_put(&w->bins, h264_cabac_cbf_base[cat] + cbf_context(w, b), coded);
+    if (coded)
+        bins_residual(&w->bins, cat, w->mb->field, b->level, b->count);
+    return coded;
+}
+
+/* ---- residual() ---- */
 
 static void write_block(struct mbw *w, struct block *b)
 {

@@ -8,6 +8,7 @@
 #include "gen.h"
 
 #include "codec/parameter_sets.h"
+#include "encode/sei_writer.h"
 #include "tests/tools/sei_text.h"
 
 #include <string.h>
@@ -15,7 +16,7 @@
 struct messages {
     struct gen *g;
     struct rng *r;
-    struct sink nal; /* empty: none begun */
+    struct bit_writer nal; /* empty: none begun */
 };
 
 static unsigned bits(struct rng *r, unsigned n)
@@ -23,49 +24,21 @@ static unsigned bits(struct rng *r, unsigned n)
     return n ? rng_next(r) >> (32 - n) : 0;
 }
 
-static void put_number(struct sink *s, size_t v)
+/* payload as written, values as they are to be read. Several may share a NAL unit. */
+static void put_message(struct messages *m, struct bit_writer *payload, const struct sei_values *v)
 {
-    for (; v >= 255; v -= 255)
-        sink_u(s, 8, 255);
-    sink_u(s, 8, (uint32_t)v);
-}
-
-static void end_unit(struct messages *m)
-{
-    if (!m->nal.bits)
-        return;
-    sink_trailing(&m->nal);
-    sink_nal(&m->g->out, &m->nal);
-    sink_free(&m->nal);
-}
-
-/* sei_message(): payload as written, values as they are to be read. Several may share a NAL unit.
- */
-static void put_message(struct messages *m, struct sink *payload, const struct sei_values *v)
-{
-    if (payload->bits & 7) {
-        sink_u(payload, 1, 1); /* bit_equal_to_one */
-        sink_zero_align(payload);
-    }
     if (rng_one_in(m->r, 2))
-        end_unit(m);
-    if (!m->nal.bits)
-        sink_u(&m->nal, 8, 6);
-    put_number(&m->nal, v->type);
-    put_number(&m->nal, payload->bits / 8);
-    for (size_t i = 0; i < payload->bits / 8; i++)
-        sink_u(&m->nal, 8, payload->data[i]);
+        sei_end(&m->nal, &m->g->out);
+    sei_payload(&m->nal, v->type, payload);
     sei_values_print(m->g->notes, v);
-    sink_free(payload);
 }
 
 static void put_buffering_period(struct messages *m)
 {
     const struct h264_vui *vui = &m->g->sps.vui;
     struct sei_values v = {.type = H264_SEI_BUFFERING_PERIOD};
-    struct sink s = {0};
+    struct bit_writer s = {0};
     v.period.seq_parameter_set_id = m->g->sps.id;
-    sink_ue(&s, m->g->sps.id);
     for (unsigned k = 0; k < 2; k++) {
         v.period.count[k] = vui->cpb_count[k];
         for (unsigned i = 0; i < vui->cpb_count[k]; i++) {
@@ -73,42 +46,28 @@ static void put_buffering_period(struct messages *m)
                      offset = bits(m->r, vui->initial_cpb_removal_delay_length);
             v.period.initial_cpb_removal_delay[k][i] = delay | 1;
             v.period.initial_cpb_removal_delay_offset[k][i] = offset;
-            sink_u(&s, vui->initial_cpb_removal_delay_length, delay | 1);
-            sink_u(&s, vui->initial_cpb_removal_delay_length, offset);
         }
     }
+    sei_buffering_period(vui, &v.period, &s);
     put_message(m, &s, &v);
 }
 
 /* hh:mm:ss, from seconds on only as much as the flags say */
-static void put_time(struct messages *m, struct h264_clock_timestamp *c, struct sink *s)
+static void choose_time(struct messages *m, struct h264_clock_timestamp *c)
 {
     unsigned parts = c->full_timestamp_flag ? 3 : rng_below(m->r, 4);
     c->has_seconds = parts > 0;
     c->has_minutes = parts > 1;
     c->has_hours = parts > 2;
-    if (!c->full_timestamp_flag)
-        sink_u(s, 1, c->has_seconds);
-    if (!c->has_seconds)
-        return;
-    c->seconds = (uint8_t)rng_below(m->r, 60);
-    sink_u(s, 6, c->seconds);
-    if (!c->full_timestamp_flag)
-        sink_u(s, 1, c->has_minutes);
-    if (!c->has_minutes)
-        return;
-    c->minutes = (uint8_t)rng_below(m->r, 60);
-    sink_u(s, 6, c->minutes);
-    if (!c->full_timestamp_flag)
-        sink_u(s, 1, c->has_hours);
-    if (!c->has_hours)
-        return;
-    c->hours = (uint8_t)rng_below(m->r, 24);
-    sink_u(s, 5, c->hours);
+    if (c->has_seconds)
+        c->seconds = (uint8_t)rng_below(m->r, 60);
+    if (c->has_minutes)
+        c->minutes = (uint8_t)rng_below(m->r, 60);
+    if (c->has_hours)
+        c->hours = (uint8_t)rng_below(m->r, 24);
 }
 
-static void put_clock(struct messages *m, struct h264_clock_timestamp *c, unsigned offset_length,
-                      struct sink *s)
+static void choose_clock(struct messages *m, struct h264_clock_timestamp *c, unsigned offset_length)
 {
     struct rng *r = m->r;
     uint32_t offset = bits(r, offset_length);
@@ -119,19 +78,10 @@ static void put_clock(struct messages *m, struct h264_clock_timestamp *c, unsign
     c->discontinuity_flag = rng_one_in(r, 2);
     c->cnt_dropped_flag = c->counting_type >= 2 && rng_one_in(r, 2);
     c->n_frames = (uint8_t)rng_below(r, 60);
-    sink_u(s, 2, c->ct_type);
-    sink_u(s, 1, c->nuit_field_based_flag);
-    sink_u(s, 5, c->counting_type);
-    sink_u(s, 1, c->full_timestamp_flag);
-    sink_u(s, 1, c->discontinuity_flag);
-    sink_u(s, 1, c->cnt_dropped_flag);
-    sink_u(s, 8, c->n_frames);
-    put_time(m, c, s);
-    if (!offset_length)
-        return;
-    sink_u(s, offset_length, offset);
-    c->time_offset = (int32_t)((int64_t)offset -
-                               ((int64_t)(offset >> (offset_length - 1) & 1) << offset_length));
+    choose_time(m, c);
+    if (offset_length)
+        c->time_offset = (int32_t)((int64_t)offset -
+                                   ((int64_t)(offset >> (offset_length - 1) & 1) << offset_length));
 }
 
 /* Table D-1 for what the picture is */
@@ -151,26 +101,21 @@ static void put_pic_timing(struct messages *m)
     const struct h264_vui *vui = &m->g->sps.vui;
     struct sei_values v = {.type = H264_SEI_PIC_TIMING};
     struct h264_pic_timing *t = &v.timing;
-    struct sink s = {0};
+    struct bit_writer s = {0};
     t->has_delays = vui->nal_hrd_present || vui->vcl_hrd_present;
     t->has_pic_struct = vui->pic_struct_present;
     if (t->has_delays) {
         t->cpb_removal_delay = bits(m->r, vui->cpb_removal_delay_length);
         t->dpb_output_delay = bits(m->r, vui->dpb_output_delay_length);
-        sink_u(&s, vui->cpb_removal_delay_length, t->cpb_removal_delay);
-        sink_u(&s, vui->dpb_output_delay_length, t->dpb_output_delay);
     }
     if (t->has_pic_struct) {
         t->pic_struct = (uint8_t)choose_pic_struct(m);
         t->clock_count = clocks[t->pic_struct];
-        sink_u(&s, 4, t->pic_struct);
-        for (unsigned i = 0; i < t->clock_count; i++) {
-            bool present = rng_one_in(m->r, 2);
-            sink_u(&s, 1, present);
-            if (present)
-                put_clock(m, &t->clock[i], t->has_delays ? vui->time_offset_length : 24, &s);
-        }
+        for (unsigned i = 0; i < t->clock_count; i++)
+            if (rng_one_in(m->r, 2))
+                choose_clock(m, &t->clock[i], t->has_delays ? vui->time_offset_length : 24);
     }
+    sei_pic_timing(vui, t, &s);
     put_message(m, &s, &v);
 }
 
@@ -179,15 +124,12 @@ static void put_recovery_point(struct messages *m)
 {
     struct sei_values v = {.type = H264_SEI_RECOVERY_POINT,
                            .recovery = {.present = true, .exact_match_flag = true}};
-    struct sink s = {0};
-    sink_ue(&s, 0);
-    sink_u(&s, 1, 1); /* exact_match_flag */
-    sink_u(&s, 1, 0); /* broken_link_flag */
-    sink_u(&s, 2, 0); /* changing_slice_group_idc */
+    struct bit_writer s = {0};
+    sei_recovery_point(&v.recovery, &s);
     put_message(m, &s, &v);
 }
 
-static void put_packing_values(struct rng *r, struct h264_frame_packing *p, struct sink *s)
+static void put_packing_values(struct rng *r, struct h264_frame_packing *p, struct bit_writer *s)
 {
     p->type = (uint8_t)rng_below(r, 7);
     p->quincunx_sampling_flag = p->type == 0 || (p->type < 5 && rng_one_in(r, 2));
@@ -197,35 +139,35 @@ static void put_packing_values(struct rng *r, struct h264_frame_packing *p, stru
     p->current_frame_is_frame0_flag = p->type == 5 && rng_one_in(r, 2);
     p->frame0_self_contained_flag = p->type != 5 && rng_one_in(r, 2);
     p->frame1_self_contained_flag = p->type != 5 && rng_one_in(r, 2);
-    sink_u(s, 7, p->type);
-    sink_u(s, 1, p->quincunx_sampling_flag);
-    sink_u(s, 6, p->content_interpretation_type);
-    sink_u(s, 1, p->spatial_flipping_flag);
-    sink_u(s, 1, p->frame0_flipped_flag);
-    sink_u(s, 1, 0); /* field_views_flag */
-    sink_u(s, 1, p->current_frame_is_frame0_flag);
-    sink_u(s, 1, p->frame0_self_contained_flag);
-    sink_u(s, 1, p->frame1_self_contained_flag);
+    bit_writer_u(s, 7, p->type);
+    bit_writer_u(s, 1, p->quincunx_sampling_flag);
+    bit_writer_u(s, 6, p->content_interpretation_type);
+    bit_writer_u(s, 1, p->spatial_flipping_flag);
+    bit_writer_u(s, 1, p->frame0_flipped_flag);
+    bit_writer_u(s, 1, 0); /* field_views_flag */
+    bit_writer_u(s, 1, p->current_frame_is_frame0_flag);
+    bit_writer_u(s, 1, p->frame0_self_contained_flag);
+    bit_writer_u(s, 1, p->frame1_self_contained_flag);
     for (unsigned i = 0; !p->quincunx_sampling_flag && p->type != 5 && i < 4; i++) {
         p->grid_position[i / 2][i % 2] = (uint8_t)rng_below(r, 16);
-        sink_u(s, 4, p->grid_position[i / 2][i % 2]);
+        bit_writer_u(s, 4, p->grid_position[i / 2][i % 2]);
     }
-    sink_u(s, 8, 0); /* frame_packing_arrangement_reserved_byte */
+    bit_writer_u(s, 8, 0); /* frame_packing_arrangement_reserved_byte */
     p->repetition_period = rng_below(r, 16385);
-    sink_ue(s, p->repetition_period);
+    bit_writer_ue(s, p->repetition_period);
 }
 
 static void put_frame_packing(struct messages *m)
 {
     struct sei_values v = {.type = H264_SEI_FRAME_PACKING};
-    struct sink s = {0};
+    struct bit_writer s = {0};
     v.packing.frame_packing_arrangement_id = rng_below(m->r, 256);
     v.packing.cancel_flag = rng_one_in(m->r, 4);
-    sink_ue(&s, v.packing.frame_packing_arrangement_id);
-    sink_u(&s, 1, v.packing.cancel_flag);
+    bit_writer_ue(&s, v.packing.frame_packing_arrangement_id);
+    bit_writer_u(&s, 1, v.packing.cancel_flag);
     if (!v.packing.cancel_flag)
         put_packing_values(m->r, &v.packing, &s);
-    sink_u(&s, 1, 0); /* frame_packing_arrangement_extension_flag */
+    bit_writer_u(&s, 1, 0); /* frame_packing_arrangement_extension_flag */
     put_message(m, &s, &v);
 }
 
@@ -233,19 +175,19 @@ static void put_orientation(struct messages *m)
 {
     struct sei_values v = {.type = H264_SEI_DISPLAY_ORIENTATION};
     struct h264_display_orientation *o = &v.orientation;
-    struct sink s = {0};
+    struct bit_writer s = {0};
     o->cancel_flag = rng_one_in(m->r, 4);
-    sink_u(&s, 1, o->cancel_flag);
+    bit_writer_u(&s, 1, o->cancel_flag);
     if (!o->cancel_flag) {
         o->hor_flip = rng_one_in(m->r, 2);
         o->ver_flip = rng_one_in(m->r, 2);
         o->anticlockwise_rotation = (uint16_t)bits(m->r, 16);
         o->repetition_period = rng_below(m->r, 16385);
-        sink_u(&s, 1, o->hor_flip);
-        sink_u(&s, 1, o->ver_flip);
-        sink_u(&s, 16, o->anticlockwise_rotation);
-        sink_ue(&s, o->repetition_period);
-        sink_u(&s, 1, 0); /* display_orientation_extension_flag */
+        bit_writer_u(&s, 1, o->hor_flip);
+        bit_writer_u(&s, 1, o->ver_flip);
+        bit_writer_u(&s, 16, o->anticlockwise_rotation);
+        bit_writer_ue(&s, o->repetition_period);
+        bit_writer_u(&s, 1, 0); /* display_orientation_extension_flag */
     }
     put_message(m, &s, &v);
 }
@@ -255,21 +197,21 @@ static void put_colour_volume(struct messages *m)
     struct sei_values v = {.type = H264_SEI_MASTERING_DISPLAY},
                       light = {.type = H264_SEI_CONTENT_LIGHT};
     struct h264_mastering_display *d = &v.display;
-    struct sink s = {0};
+    struct bit_writer s = {0};
     for (unsigned i = 0; i < 8; i++) {
         unsigned value = rng_below(m->r, 50001);
         *(i < 6 ? &d->primaries[i / 2][i % 2] : &d->white_point[i % 2]) = (uint16_t)value;
-        sink_u(&s, 16, value);
+        bit_writer_u(&s, 16, value);
     }
     d->max_luminance = rng_next(m->r) | 1;
     d->min_luminance = rng_below(m->r, d->max_luminance);
-    sink_u(&s, 32, d->max_luminance);
-    sink_u(&s, 32, d->min_luminance);
+    bit_writer_u(&s, 32, d->max_luminance);
+    bit_writer_u(&s, 32, d->min_luminance);
     put_message(m, &s, &v);
     light.light.max_content_light_level = (uint16_t)bits(m->r, 16);
     light.light.max_pic_average_light_level = (uint16_t)bits(m->r, 16);
-    sink_u(&s, 16, light.light.max_content_light_level);
-    sink_u(&s, 16, light.light.max_pic_average_light_level);
+    bit_writer_u(&s, 16, light.light.max_content_light_level);
+    bit_writer_u(&s, 16, light.light.max_pic_average_light_level);
     put_message(m, &s, &light);
 }
 
@@ -277,8 +219,8 @@ static void put_transfer(struct messages *m)
 {
     struct sei_values v = {.type = H264_SEI_ALTERNATIVE_TRANSFER,
                            .transfer = rng_one_in(m->r, 2) ? 14 : 18};
-    struct sink s = {0};
-    sink_u(&s, 8, v.transfer);
+    struct bit_writer s = {0};
+    bit_writer_u(&s, 8, v.transfer);
     put_message(m, &s, &v);
 }
 
@@ -290,22 +232,22 @@ static void put_registered(struct messages *m)
     uint8_t data[31 * 3];
     bool captions = rng_one_in(m->r, 2);
     unsigned count = rng_below(m->r, 32);
-    struct sink s = {0};
-    sink_u(&s, 24, 0xb50031);
-    sink_u(&s, 32, captions ? 0x47413934 : 0x44544731); /* GA94, DTG1 */
+    struct bit_writer s = {0};
+    bit_writer_u(&s, 24, 0xb50031);
+    bit_writer_u(&s, 32, captions ? 0x47413934 : 0x44544731); /* GA94, DTG1 */
     if (captions) {
         v.user = SEI_USER_CAPTIONS;
         v.bytes = data;
         v.size = count * 3;
-        sink_u(&s, 16, 0x03c0 | count);
-        sink_u(&s, 8, 0xff);
+        bit_writer_u(&s, 16, 0x03c0 | count);
+        bit_writer_u(&s, 8, 0xff);
         for (unsigned i = 0; i < v.size; i++)
-            sink_u(&s, 8, data[i] = (uint8_t)(i % 3 ? bits(m->r, 8) : 0xf8 | bits(m->r, 3)));
-        sink_u(&s, 8, 0xff);
+            bit_writer_u(&s, 8, data[i] = (uint8_t)(i % 3 ? bits(m->r, 8) : 0xf8 | bits(m->r, 3)));
+        bit_writer_u(&s, 8, 0xff);
     } else {
         v.user = SEI_USER_FORMAT;
         v.active_format = (uint8_t)(8 + rng_below(m->r, 4));
-        sink_u(&s, 16, 0x41f0u | v.active_format);
+        bit_writer_u(&s, 16, 0x41f0u | v.active_format);
     }
     put_message(m, &s, &v);
 }
@@ -317,14 +259,14 @@ static void put_bytes(struct messages *m)
     static const uint32_t types[5] = {H264_SEI_REGISTERED, H264_SEI_UNREGISTERED, 3, 220, 700};
     uint8_t data[600];
     struct sei_values v = {.type = types[rng_below(m->r, 5)], .bytes = data};
-    struct sink s = {0};
+    struct bit_writer s = {0};
     v.size = 17 + rng_below(m->r, rng_one_in(m->r, 4) ? 580 : 30);
     for (unsigned i = 0; i < v.size; i++) {
         data[i] = (uint8_t)(v.type == 3 ? 0xff
                             : v.type == H264_SEI_REGISTERED && !i
                                 ? 0x26
                                 : bits(m->r, rng_one_in(m->r, 3) ? 2 : 8));
-        sink_u(&s, 8, data[i]);
+        bit_writer_u(&s, 8, data[i]);
     }
     put_message(m, &s, &v);
 }
@@ -351,5 +293,5 @@ void sei_write(struct gen *g)
         put_recovery_point(&m);
     for (unsigned n = rng_below(&r, 4); n; n--)
         kinds[rng_below(&r, sizeof(kinds) / sizeof(kinds[0]))](&m);
-    end_unit(&m);
+    sei_end(&m.nal, &g->out);
 }

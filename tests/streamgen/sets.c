@@ -98,11 +98,11 @@ static void choose_size(struct gen *g)
     sps->crop_left = sps->crop_right = sps->crop_top = sps->crop_bottom = 0;
     unit_x = subsampled ? 2 : 1;
     unit_y = (sps->chroma_format_idc == 1 ? 2u : 1u) << fields;
-    if (gen_use(g, &g->rng, F_CROP, 1)) { /* in crop units here */
-        sps->crop_left = (uint16_t)rng_below(&g->rng, 7 / unit_x + 1);
-        sps->crop_right = (uint16_t)rng_below(&g->rng, 7 / unit_x + 1);
-        sps->crop_top = (uint16_t)rng_below(&g->rng, 7 / unit_y + 1);
-        sps->crop_bottom = (uint16_t)rng_below(&g->rng, 7 / unit_y + 1);
+    if (gen_use(g, &g->rng, F_CROP, 1)) {
+        sps->crop_left = (uint16_t)(unit_x * rng_below(&g->rng, 7 / unit_x + 1));
+        sps->crop_right = (uint16_t)(unit_x * rng_below(&g->rng, 7 / unit_x + 1));
+        sps->crop_top = (uint16_t)(unit_y * rng_below(&g->rng, 7 / unit_y + 1));
+        sps->crop_bottom = (uint16_t)(unit_y * rng_below(&g->rng, 7 / unit_y + 1));
     }
 }
 

@@ -27,13 +27,15 @@ static void begin_macroblock(struct mbw *w, unsigned addr, unsigned field)
     w->mb = &w->pic->mbs[addr];
     w->rng = rng_fork(w->pic->rng, addr + 1000u * (unsigned)w->number);
     w->mb->field = (uint8_t)field;
+    if (!bin_string_reserve(&w->bins, 4 * BINS_OF_MB))
+        w->g->out.failed = true;
 }
 
 static void flush_skip_run(struct mbw *w)
 {
     if (w->type == H264_I || w->cabac_mode)
         return;
-    sink_ue(w->out[0], w->skip_run);
+    bit_writer_ue(w->out[0], w->skip_run);
     w->skip_run = 0;
 }
 
@@ -122,38 +124,40 @@ static void slice_data(struct mbw *w, const uint8_t *order, unsigned count)
         else
             single(w, order[i]);
         if (w->cabac_mode)
-            cabac_terminate(&w->cabac, i + 1 == count);
+            bins_terminate(&w->bins, i + 1 == count);
     }
     if (w->skip_run)
         flush_skip_run(w);
+    code_bins(w);
 }
 
 /* ---- NAL units ---- */
 
-static void end_nal(struct gen *g, struct sink *s, bool cabac)
+static void end_nal(struct gen *g, struct bit_writer *s, bool cabac)
 {
     if (cabac) /* the engine's last bit is rbsp_stop_one_bit */
-        sink_zero_align(s);
+        bit_writer_zero_align(s);
     else
-        sink_trailing(s);
-    sink_nal(&g->out, s);
+        bit_writer_trailing(s);
+    bit_writer_nal(&g->out, s);
 }
 
 /* Data partition B or C: slice_id, and what stands with it (7.3.2.9.2). */
-static void begin_partition(struct gen *g, const struct slice *s, unsigned type, struct sink *out)
+static void begin_partition(struct gen *g, const struct slice *s, unsigned type,
+                            struct bit_writer *out)
 {
-    sink_u(out, 8, (unsigned)s->hdr.nal_ref_idc << 5 | type);
-    sink_ue(out, s->hdr.slice_id);
+    bit_writer_u(out, 8, (unsigned)s->hdr.nal_ref_idc << 5 | type);
+    bit_writer_ue(out, s->hdr.slice_id);
     if (g->sps.separate_colour_plane_flag)
-        sink_u(out, 2, s->hdr.colour_plane_id);
+        bit_writer_u(out, 2, s->hdr.colour_plane_id);
     if (s->pps->redundant_pic_cnt_present_flag)
-        sink_ue(out, s->hdr.redundant_pic_cnt);
+        bit_writer_ue(out, s->hdr.redundant_pic_cnt);
 }
 
 static void write_slice(struct gen *g, struct slice *s, const uint8_t *order, unsigned count)
 {
     static const uint8_t plain_type[5] = {H264_P, H264_B, H264_I, H264_P, H264_I};
-    struct sink sinks[3] = {0};
+    struct bit_writer sinks[3] = {0};
     size_t empty[3];
     struct mbw w = {.g = g,
                     .pic = &g->pic,
@@ -168,7 +172,7 @@ static void write_slice(struct gen *g, struct slice *s, const uint8_t *order, un
     w.chroma_array_type = g->sps.separate_colour_plane_flag ? 0 : g->sps.chroma_format_idc;
     w.qp = s->hdr.qp;
     g->used |= w.cabac_mode ? F_CABAC : F_CAVLC;
-    s->hdr.first_mb = order[0];
+    s->hdr.first_mb = (uint32_t)order[0] << g->pic.mbaff;
     header_write(g, s, &sinks[0]);
     for (unsigned i = 0; i < 3; i++) {
         w.out[i] = &sinks[i];
@@ -178,9 +182,9 @@ static void write_slice(struct gen *g, struct slice *s, const uint8_t *order, un
     }
     if (w.cabac_mode) {
         while (sinks[0].bits & 7) /* cabac_alignment_one_bit */
-            sink_u(&sinks[0], 1, 1);
-        cabac_contexts(&w.cabac, w.type == H264_I ? 0 : 1 + s->hdr.cabac_init_idc, s->hdr.qp);
-        cabac_begin(&w.cabac, &sinks[0]);
+            bit_writer_u(&sinks[0], 1, 1);
+        cabac_coder_contexts(&w.cabac, w.type == H264_I ? 0 : 1 + s->hdr.cabac_init_idc, s->hdr.qp);
+        cabac_coder_begin(&w.cabac);
     }
     slice_data(&w, order, count);
     end_nal(g, &sinks[0], w.cabac_mode);
@@ -188,7 +192,8 @@ static void write_slice(struct gen *g, struct slice *s, const uint8_t *order, un
         if (w.partitioned && sinks[i].bits > empty[i])
             end_nal(g, &sinks[i], false);
     for (unsigned i = 0; i < 3; i++)
-        sink_free(&sinks[i]);
+        bit_writer_free(&sinks[i]);
+    bin_string_free(&w.bins);
 }
 
 /* ---- layout ---- */

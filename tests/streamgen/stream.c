@@ -105,35 +105,35 @@ static void choose_sets(struct gen *g)
  * slice (7.4.1.2.4). */
 static void write_delimiter(struct gen *g)
 {
-    struct sink s = {0};
-    sink_u(&s, 8, 9);
-    sink_u(&s, 3, 7); /* primary_pic_type: any */
-    sink_trailing(&s);
-    sink_nal(&g->out, &s);
-    sink_free(&s);
+    struct bit_writer s = {0};
+    bit_writer_u(&s, 8, 9);
+    bit_writer_u(&s, 3, 7); /* primary_pic_type: any */
+    bit_writer_trailing(&s);
+    bit_writer_nal(&g->out, &s);
+    bit_writer_free(&s);
 }
 
 static void write_empty(struct gen *g, unsigned type)
 {
-    struct sink s = {0};
-    sink_u(&s, 8, type);
-    sink_nal(&g->out, &s);
-    sink_free(&s);
+    struct bit_writer s = {0};
+    bit_writer_u(&s, 8, type);
+    bit_writer_nal(&g->out, &s);
+    bit_writer_free(&s);
 }
 
 /* filler_data_rbsp() after a picture (7.3.2.7) */
 static void maybe_filler(struct gen *g)
 {
     struct rng r = rng_fork(g->pic.rng, 99);
-    struct sink s = {0};
+    struct bit_writer s = {0};
     if (!gen_use(g, &r, F_UNITS, 3))
         return;
-    sink_u(&s, 8, 12);
+    bit_writer_u(&s, 8, 12);
     for (unsigned n = rng_below(&r, 20); n; n--)
-        sink_u(&s, 8, 0xff);
-    sink_trailing(&s);
-    sink_nal(&g->out, &s);
-    sink_free(&s);
+        bit_writer_u(&s, 8, 0xff);
+    bit_writer_trailing(&s);
+    bit_writer_nal(&g->out, &s);
+    bit_writer_free(&s);
 }
 
 /* Of the same access unit, with the same marking: the base view's picture is one more entry of its
@@ -350,6 +350,7 @@ void gen_stream(struct gen *g)
         frames = g->limits.frames;
     g->delimiters = rng_one_in(&g->rng, 3);
     g->odd = rng_one_in(&g->rng, 4);
+    cavlc_codes_build(&g->codes);
     choose_views(g);
     sets_choose(g, true);
     for (unsigned i = 0; i < frames; i += n) {

@@ -115,7 +115,7 @@ static int parse(int argc, char **argv, struct options *o)
 static bool generate_from(const struct options *o, uint64_t seed, struct gen *g, FILE *notes)
 {
     for (unsigned shift = 0; shift < 16; shift++) {
-        sink_free(&g->out);
+        bit_writer_free(&g->out);
         memset(g, 0, sizeof(*g));
         rewind(notes);
         g->notes = notes;
@@ -129,6 +129,10 @@ static bool generate_from(const struct options *o, uint64_t seed, struct gen *g,
         }
         g->rng = rng_fork((struct rng){seed}, 1);
         gen_stream(g);
+        if (g->out.failed) {
+            fprintf(stderr, "streamgen: no memory\n");
+            return false;
+        }
         if (check_vectors(g))
             return true;
     }
@@ -211,7 +215,7 @@ int main(int argc, char **argv)
     else if (!status)
         status = 1;
     if (g)
-        sink_free(&g->out);
+        bit_writer_free(&g->out);
     free(g);
     return status;
 }

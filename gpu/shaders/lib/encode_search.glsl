@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Shared by the searches in whole samples (encode/reference/search_motion.c): a workgroup has a
+ * macroblock and a reference.
+ */
+#ifndef PELTON_ENCODE_SEARCH_GLSL
+#define PELTON_ENCODE_SEARCH_GLSL
+
+#include "gpu/shaders/lib/encode_common.glsl"
+
+#define SEARCH_THREADS 64
+#define NO_COST        0xffffffffu
+
+layout(local_size_x = SEARCH_THREADS) in;
+
+layout(set = 0, binding = ENC_BIND_PLANES, scalar) readonly buffer plane_buffer
+{
+    uint8_t planes[];
+};
+layout(set = 0, binding = ENC_BIND_SEARCH, scalar) buffer search_buffer
+{
+    enc_search search[];
+};
+
+shared uint costs[SEARCH_THREADS], orders[SEARCH_THREADS];
+
+/* What the workgroup searches, the same in all threads */
+uint picture, reference, mb;
+ivec2 mb_at;
+
+/* Grid: macroblocks in x, references in y, pictures in z */
+bool search_begin()
+{
+    picture = gl_WorkGroupID.z;
+    reference = gl_WorkGroupID.y;
+    mb = gl_WorkGroupID.x;
+    mb_at = ivec2(mb % args.mb_width, mb / args.mb_width);
+    return reference < pictures[picture].ref_count;
+}
+
+/* The results of a macroblock in this reference */
+uint search_at(uint address)
+{
+    return (picture * ENC_REFERENCES + reference) * args.mb_width * args.mb_height + address;
+}
+
+/* In quarter samples: PLANE_REACH around the picture, and the level's limits */
+bool allowed(ivec2 mv)
+{
+    ivec2 most = ivec2(pictures[picture].mv_max[0], pictures[picture].mv_max[1]);
+    ivec2 low = max(-64 * mb_at - 4 * ENC_REACH, -most - 1);
+    ivec2 last = ivec2(args.mb_width, args.mb_height) - 1;
+    ivec2 high = min(64 * (last - mb_at) + 4 * ENC_REACH, most);
+    return all(greaterThanEqual(mv, low)) && all(lessThanEqual(mv, high));
+}
+
+/* Length of se(v) */
+uint se_bits(int v)
+{
+    uint code = v > 0 ? 2u * uint(v) - 1u : 2u * uint(-v);
+    return 2u * uint(findMSB(code + 1u)) + 1u;
+}
+
+uint vector_cost(ivec2 mv, ivec2 predicted)
+{
+    return pictures[picture].lambda * (se_bits(mv.x - predicted.x) + se_bits(mv.y - predicted.y)) /
+           16u;
+}
+
+/* Sum of absolute differences of a block of the source and of the reference */
+uint sad(uint plane, ivec2 at, ivec2 mv, int size)
+{
+    int stride = int(plane_stride(plane));
+    int a = int(plane_origin(pictures[picture].source, plane)) + at.y * stride + at.x;
+    int b = int(plane_origin(uint(pictures[picture].reference[reference]), plane)) +
+            (at.y + mv.y) * stride + at.x + mv.x;
+    uint sum = 0u;
+    for (int y = 0; y < size; y++)
+        for (int x = 0; x < size; x++)
+            sum += uint(abs(int(planes[a + y * stride + x]) - int(planes[b + y * stride + x])));
+    return sum;
+}
+
+/* The least cost of all threads, and its order where several have it */
+uvec2 least(uint cost, uint order)
+{
+    uint t = gl_LocalInvocationIndex;
+    costs[t] = cost;
+    orders[t] = order;
+    for (uint half_count = SEARCH_THREADS / 2; half_count > 0u; half_count >>= 1) {
+        barrier();
+        if (t < half_count &&
+            (costs[t + half_count] < costs[t] ||
+             (costs[t + half_count] == costs[t] && orders[t + half_count] < orders[t]))) {
+            costs[t] = costs[t + half_count];
+            orders[t] = orders[t + half_count];
+        }
+    }
+    barrier();
+    uvec2 best = uvec2(costs[0], orders[0]);
+    barrier();
+    return best;
+}
+
+/* The macroblock itself and those beside it in the picture: address, or NO_COST */
+uint beside(uint i)
+{
+    const ivec2 steps[5] =
+        ivec2[5](ivec2(0, 0), ivec2(-1, 0), ivec2(1, 0), ivec2(0, -1), ivec2(0, 1));
+    ivec2 at = mb_at + steps[i];
+    if (any(lessThan(at, ivec2(0))) || at.x >= int(args.mb_width) || at.y >= int(args.mb_height))
+        return NO_COST;
+    return uint(at.y) * args.mb_width + uint(at.x);
+}
+
+#endif

@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""A constant bit rate from the whole encoder, over cuts between scenes of different kinds: each
+second is within 3 percent, no access unit is longer than its cap, and FFmpeg decodes what the
+encoder reconstructed.
+
+  constant_rate.py [--rates 150000,400000] [--seconds 4]
+
+Exit codes: 0, 1, 77 skipped (no FFmpeg).
+"""
+import argparse, hashlib, pathlib, re, shutil, subprocess, sys, tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import peltontest as t
+
+SCENES = ("testsrc2=size=176x144:rate=25", "mandelbrot=size=176x144:rate=25",
+          "smptehdbars=size=176x144:rate=25,noise=alls=40:allf=t:all_seed=3",
+          "color=gray:size=176x144:rate=25")
+
+
+def make_clip(path, seconds):
+    """Scenes of a second and two fifths, so that cuts stand anywhere in a second"""
+    parts = [word for scene in SCENES for word in ("-f", "lavfi", "-t", "1.4", "-i", scene)]
+    joined = "".join(f"[{i}:v]" for i in range(len(SCENES)))
+    subprocess.run(["ffmpeg", "-v", "error", "-nostdin", *parts, "-filter_complex",
+                    f"{joined}concat=n={len(SCENES)},loop=loop=-1:size=140,format=yuv420p",
+                    "-frames:v", str(25 * seconds), path], check=True)
+
+
+def encode(args, clip, rate, folder):
+    """None, or what is wrong"""
+    out, recon = folder + "/out.264", folder + "/out.yuv"
+    run = subprocess.run([args.bin + "/refenc", clip, "-o", out, "--recon", recon, "--idr", "50",
+                          "--bit-rate", str(rate)], capture_output=True, text=True)
+    found = re.search(r"tries \d+ over (\d+) skipped \d+ filler \d+ worst second ([\d.]+)",
+                      run.stdout)
+    if run.returncode or not found:
+        return run.stdout + run.stderr
+    print(f"{rate} bit/s: {found[0]} percent")
+    decoded = subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-err_detect", "explode", "-i",
+                              out, "-fps_mode", "passthrough", "-f", "rawvideo", "-"],
+                             capture_output=True)
+    if decoded.returncode or decoded.stderr:
+        return "FFmpeg: " + decoded.stderr.decode(errors="replace")[:300]
+    if hashlib.md5(decoded.stdout).digest() != hashlib.md5(
+            pathlib.Path(recon).read_bytes()).digest():
+        return "FFmpeg decodes other frames than the encoder reconstructed"
+    if int(found[1]):
+        return f"{found[1]} access units are longer than their cap"
+    return "a second is not within 3 percent" if float(found[2]) > 3 else None
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    p.add_argument("--bin", default=t.BINARIES)
+    p.add_argument("--rates", default="150000,400000")
+    p.add_argument("--seconds", type=int, default=4)
+    args = p.parse_args()
+    if not shutil.which("ffmpeg"):
+        print("SKIPPED: no ffmpeg")
+        return t.SKIPPED
+    faults = 0
+    with tempfile.TemporaryDirectory() as folder:
+        make_clip(folder + "/clip.y4m", args.seconds)
+        for rate in args.rates.split(","):
+            fault = encode(args, folder + "/clip.y4m", int(rate), folder)
+            faults += bool(fault)
+            if fault:
+                print(f"{rate} bit/s: {fault}")
+    return int(bool(faults))
+
+
+sys.exit(main())

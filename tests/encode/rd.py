@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Bits at equal quality: pelton's encoder against x264 (FFmpeg's libx264) at constant QP, as
+BD-rate of luma (Bjontegaard: the mean distance of two curves of rate over PSNR; piecewise cubic
+curves).
+
+  rd.py                          all clips, 12 frames; tables
+  rd.py --clips street,noise --frames 30
+  rd.py --most 10                fails where High is more than 10 percent above the goal's encoder
+
+Clips are made by FFmpeg, or come from the manifest's streams. A clip that is not there is named as
+skipped. Exit codes: 0, 1 above --most or a failure, 77 skipped (no FFmpeg with libx264).
+"""
+import argparse, concurrent.futures, math, os, pathlib, re, shutil, subprocess, sys, tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+import peltontest as t
+
+STREAMS = pathlib.Path(os.environ.get("PELTON_STREAMS") or t.ROOT.parent / "shared" / "streams")
+QPS = (20, 25, 30, 35)
+# name: (what it is, input of FFmpeg, filter); {s} is the folder of the streams
+CLIPS = {
+    "street": ("a street, moving camera, 640x360", "{s}/clips/street-1080p-original.264",
+               "scale=640:360:flags=bicubic"),
+    "detail": ("the same, 640x368 of 1080p", "{s}/clips/street-1080p-original.264",
+               "crop=640:368:600:300"),
+    "people": ("a talking head, 352x288", "{s}/jvt/CI1_FT_B.264", "null"),
+    "sport": ("fast motion, 352x288", "{s}/jvt/HCBP2_HHI_A.264", "null"),
+    "screen": ("graphics with text, 352x288", "testsrc2=size=352x288:rate=25", "null"),
+    "noise": ("a still scene by night with noise, 352x288", "smptehdbars=size=352x288:rate=25",
+              "gblur=20,noise=alls=12:allf=t:all_seed=7"),
+    "zoom": ("a zoom into fine detail, 352x288", "mandelbrot=size=352x288:rate=25",
+             "hue=s=0.5"),
+}
+OURS = {
+    "High, CABAC": [],
+    "Constrained Baseline": ["--profile", "baseline"],
+}
+X264 = {
+    "superfast": ["-preset", "superfast", "-bf", "0"],
+    "veryfast": ["-preset", "veryfast", "-bf", "0"],
+    "superfast, baseline": ["-preset", "superfast", "-profile:v", "baseline"],
+}
+GOALS = [("High, CABAC", "superfast"), ("High, CABAC", "veryfast"),
+         ("Constrained Baseline", "superfast, baseline")]
+
+
+def ffmpeg(*words):
+    run = subprocess.run(["ffmpeg", "-nostdin", "-hide_banner", "-y", *map(str, words)],
+                         capture_output=True, text=True)
+    if run.returncode:
+        raise RuntimeError(f"ffmpeg {' '.join(map(str, words))}: {run.stderr[-400:]}")
+    return run.stderr
+
+
+def make_clip(name, frames, path):
+    """False: its source is not there"""
+    _, source, look = CLIPS[name]
+    source = source.format(s=STREAMS)
+    if "=" in source:
+        given = ["-f", "lavfi", "-i", source]
+    elif not pathlib.Path(source).exists():
+        return False
+    else:
+        given = ["-i", source]
+    ffmpeg(*given, "-vf", look, "-frames:v", frames, "-pix_fmt", "yuv420p", "-r", 25, path)
+    return True
+
+
+def quality(path, clip):
+    """PSNR of luma, of the mean square error of all frames"""
+    said = ffmpeg("-r", 25, "-i", path, "-r", 25, "-i", clip, "-lavfi",
+                  "[0:v]settb=1/25,setpts=N[a];[1:v]settb=1/25,setpts=N[b];[a][b]psnr", "-f",
+                  "null", "-")
+    return float(re.search(r"PSNR y:([\d.]+|inf)", said)[1])
+
+
+def encode_ours(args, options, clip, qp, out):
+    run = subprocess.run([args.encoder, clip, "-o", out, "--qp", str(qp), *options],
+                         capture_output=True, text=True)
+    if run.returncode:
+        raise RuntimeError(f"{args.encoder}: {run.stderr[-400:]}")
+
+
+def encode_x264(options, clip, qp, out):
+    """As x264's own program does it, but for the SEI message with its options"""
+    ffmpeg("-i", clip, "-c:v", "libx264", *options, "-qp", qp, "-threads", 1, "-bsf:v",
+           "filter_units=remove_types=6", "-f", "h264", out)
+
+
+def point(args, folder, clip, kind, name, qp):
+    """(bytes, PSNR)"""
+    out = f"{folder}/{pathlib.Path(clip).stem}-{kind}-{re.sub('[^a-z]', '', name.lower())}-{qp}.264"
+    if kind == "ours":
+        encode_ours(args, OURS[name], clip, qp, out)
+    else:
+        encode_x264(X264[name], clip, qp, out)
+    return os.path.getsize(out), quality(out, clip)
+
+
+# ---- BD-rate ----
+
+def slopes(x, y):
+    """Of a piecewise cubic that is as monotone as its points (Fritsch and Butland 1984)"""
+    h = [b - a for a, b in zip(x, x[1:])]
+    d = [(b - a) / w for a, b, w in zip(y, y[1:], h)]
+    inner = []
+    for i in range(1, len(x) - 1):
+        w0, w1 = 2 * h[i] + h[i - 1], h[i] + 2 * h[i - 1]
+        inner.append((w0 + w1) / (w0 / d[i - 1] + w1 / d[i]) if d[i - 1] * d[i] > 0 else 0.0)
+    return [d[0]] + inner + [d[-1]]
+
+
+def integral(points, low, high):
+    """Of the piecewise cubic through points (x, y)"""
+    x, y = zip(*points)
+    m, total = slopes(x, y), 0.0
+    for i in range(len(x) - 1):
+        a, b, h = max(low, x[i]), min(high, x[i + 1]), x[i + 1] - x[i]
+        if a >= b:
+            continue
+        c = ((2 * y[i] - 2 * y[i + 1] + h * (m[i] + m[i + 1])) / h ** 3,
+             (3 * y[i + 1] - 3 * y[i] - h * (2 * m[i] + m[i + 1])) / h ** 2, m[i], y[i])
+        for end, sign in ((b - x[i], 1), (a - x[i], -1)):
+            total += sign * (c[0] * end ** 4 / 4 + c[1] * end ** 3 / 3 + c[2] * end ** 2 / 2 +
+                             c[3] * end)
+    return total
+
+
+def bd_rate(ours, theirs):
+    """Percent more bits than theirs at equal PSNR; points are (bytes, PSNR)."""
+    curves = [sorted((q, math.log(b)) for b, q in curve) for curve in (ours, theirs)]
+    low = max(curve[0][0] for curve in curves)
+    high = min(curve[-1][0] for curve in curves)
+    if high <= low:
+        return math.nan
+    a, b = (integral(curve, low, high) for curve in curves)
+    return (math.exp((a - b) / (high - low)) - 1) * 100
+
+
+def check_bd_rate():
+    """Curves whose distance is known"""
+    curve = [(1000 * 2 ** (i / 2), 30 + 3 * i + 0.1 * i * i) for i in range(4)]
+    for factor in (0.5, 1, 1.37):
+        moved = [(b * factor, q) for b, q in curve]
+        assert abs(bd_rate(moved, curve) - (factor - 1) * 100) < 1e-6
+
+
+# ---- tables ----
+
+def measure(args, folder, clip):
+    """{(kind, name): [(bytes, PSNR)]}"""
+    jobs = [(kind, name, qp) for kind, names in (("ours", OURS), ("x264", X264)) for name in names
+            for qp in QPS]
+    curves = {}
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        for (kind, name, _), got in zip(jobs, pool.map(
+                lambda j: point(args, folder, clip, *j), jobs)):
+            curves.setdefault((kind, name), []).append(got)
+    return curves
+
+
+def print_curves(name, frames, curves):
+    print(f"\n### {name}: {CLIPS[name][0]}\n")
+    print("| encoder | " + " | ".join(f"QP {qp}" for qp in QPS) + " |")
+    print("|---" * (len(QPS) + 1) + "|")
+    for (kind, encoder), curve in curves.items():
+        cells = [f"{size * 8 * 25 / frames / 1000:.0f} kbit/s, {psnr:.2f} dB"
+                 for size, psnr in curve]
+        print(f"| {kind} {encoder} | " + " | ".join(cells) + " |")
+
+
+def print_goals(rates):
+    print("\n| BD-rate, percent | " + " | ".join(rates) + " | mean |")
+    print("|---" * (len(rates) + 2) + "|")
+    for goal in GOALS:
+        row = [of[goal] for of in rates.values()]
+        print(f"| {goal[0]} against {goal[1]} | " + " | ".join(f"{v:+.1f}" for v in row) +
+              f" | {sum(row) / len(row):+.1f} |")
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    p.add_argument("--bin", default=t.BINARIES)
+    p.add_argument("--clips", default=",".join(CLIPS))
+    p.add_argument("--frames", type=int, default=12)
+    p.add_argument("--jobs", type=int, default=2)
+    p.add_argument("--most", type=float, help="percent above superfast that fails, by clip")
+    args = p.parse_args()
+    args.encoder = args.bin + "/refenc"
+    check_bd_rate()
+    if not shutil.which("ffmpeg") or "libx264" not in subprocess.run(
+            ["ffmpeg", "-hide_banner", "-encoders"], capture_output=True, text=True).stdout:
+        print("SKIPPED: no ffmpeg with libx264")
+        return t.SKIPPED
+    rates = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for name in args.clips.split(","):
+            clip = f"{folder}/{name}.y4m"
+            if not make_clip(name, args.frames, clip):
+                print(f"SKIPPED: clip {name}: its stream is not there")
+                continue
+            curves = measure(args, folder, clip)
+            print_curves(name, args.frames, curves)
+            rates[name] = {goal: bd_rate(curves["ours", goal[0]], curves["x264", goal[1]])
+                           for goal in GOALS}
+            sys.stdout.flush()
+    print_goals(rates)
+    return int(args.most is not None and
+               any(not of[GOALS[0]] <= args.most for of in rates.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

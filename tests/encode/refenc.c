@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * An encoder on the CPU: the slow decisions of encode/reference. It serves tests of rate and drift.
+ *
+ *   refenc IN.y4m [-o OUT.264] [--recon OUT.yuv] [--qp N] [--references N] [--slices N] [--cavlc]
+ *          [--no-8x8] [--profile baseline|main|high] [--frames N] [--idr N] [--deblocking 0|1|2]
+ *          [--chroma-qp-offset N] [--qp-offsets] [--bit-rate N [--buffer N]]
+ *
+ * I pictures have a QP that is 3 less. It prints pictures, bytes, PSNR of luma, and macroblocks by
+ * kind. With a bit rate it is constant, and the worst second is printed, too.
+ */
+#include "encode/reference/picture_work.h"
+#include "encode/reference/ref_encoder.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct refenc {
+    const char *in, *out, *recon;
+    int qp, frames, idr;
+    bool qp_offsets;
+    uint32_t seed;
+    int8_t offsets[36864];       /* more macroblocks no level allows */
+    struct rate_settings wanted; /* bit_rate 0: constant QP */
+    struct rate_control rate;
+    unsigned tries, over, left_out;
+    bool idr_due; /* one was left out */
+    uint64_t filler, second;
+    double worst; /* how far a second is from its rate, in percent */
+    struct encoding encoding;
+    struct ref_encoder *encoder;
+    FILE *in_file, *out_file, *recon_file;
+    uint8_t *picture[3];
+    size_t size[3];
+    uint64_t bytes;
+    double error;
+    unsigned kinds[6], skipped, with_8x8;
+};
+
+static int usage(void)
+{
+    fprintf(stderr, "usage: refenc IN.y4m [-o OUT.264] [--recon OUT.yuv] [--qp N] ...\n");
+    return 2;
+}
+
+static bool option_profile(struct refenc *r, const char *value)
+{
+    static const char *const names[] = {"baseline", "main", "high"};
+    for (int i = 0; i < 3; i++)
+        if (!strcmp(value, names[i])) {
+            r->encoding.profile = (enum encoding_profile)i;
+            r->encoding.cabac = r->encoding.cabac && i > 0;
+            r->encoding.transform_8x8 = r->encoding.transform_8x8 && i == ENCODING_HIGH;
+            return true;
+        }
+    return false;
+}
+
+/* An option with a value; false: not known */
+static bool option_value(struct refenc *r, const char *name, const char *value)
+{
+    int number = atoi(value);
+    if (!strcmp(name, "-o"))
+        r->out = value;
+    else if (!strcmp(name, "--recon"))
+        r->recon = value;
+    else if (!strcmp(name, "--qp"))
+        r->qp = number;
+    else if (!strcmp(name, "--frames"))
+        r->frames = number;
+    else if (!strcmp(name, "--idr"))
+        r->idr = number;
+    else if (!strcmp(name, "--references"))
+        r->encoding.references = (uint8_t)number;
+    else if (!strcmp(name, "--slices"))
+        r->encoding.slices = (uint8_t)number;
+    else if (!strcmp(name, "--deblocking"))
+        r->encoding.deblocking = (uint8_t)number;
+    else if (!strcmp(name, "--bit-rate"))
+        r->encoding.bit_rate = r->wanted.bit_rate = strtoull(value, NULL, 10);
+    else if (!strcmp(name, "--buffer"))
+        r->wanted.buffer = strtoull(value, NULL, 10);
+    else if (!strcmp(name, "--chroma-qp-offset"))
+        r->encoding.chroma_qp_offset = number;
+    else
+        return !strcmp(name, "--profile") && option_profile(r, value);
+    return true;
+}
+
+static bool parse_options(struct refenc *r, int argc, char **argv)
+{
+    for (int i = 2; i < argc; i++)
+        if (!strcmp(argv[i], "--cavlc"))
+            r->encoding.cabac = false;
+        else if (!strcmp(argv[i], "--qp-offsets"))
+            r->qp_offsets = true;
+        else if (!strcmp(argv[i], "--no-8x8"))
+            r->encoding.transform_8x8 = false;
+        else if (i + 1 >= argc || !option_value(r, argv[i], argv[i + 1]))
+            return false;
+        else
+            i++;
+    return true;
+}
+
+/* The header line of a .y4m: size, rate, and whether it has chroma */
+static bool read_header(struct refenc *r)
+{
+    char line[256], *word, *rest = NULL;
+    unsigned width = 0, height = 0, rate = 25, scale = 1;
+    bool mono = false;
+    if (!fgets(line, sizeof(line), r->in_file) || strncmp(line, "YUV4MPEG2 ", 10) != 0)
+        return false;
+    for (word = strtok_r(line + 10, " \n", &rest); word; word = strtok_r(NULL, " \n", &rest)) {
+        mono = mono || !strncmp(word, "Cmono", 5);
+        if (word[0] == 'W')
+            width = (unsigned)strtoul(word + 1, NULL, 10);
+        else if (word[0] == 'H')
+            height = (unsigned)strtoul(word + 1, NULL, 10);
+        else if (word[0] == 'F')
+            sscanf(word + 1, "%u:%u", &rate, &scale);
+    }
+    encoding_default(&r->encoding, width, height);
+    r->encoding.chroma_format_idc = !mono;
+    r->encoding.rate = rate;
+    r->encoding.rate_scale = scale;
+    r->size[0] = (size_t)width * height;
+    r->size[1] = r->size[2] = mono ? 0 : (size_t)((width + 1) / 2) * ((height + 1) / 2);
+    for (int c = 0; c < 3; c++)
+        if (!(r->picture[c] = malloc(r->size[c] + 1)))
+            return false;
+    return width > 0 && height > 0;
+}
+
+static bool read_picture(struct refenc *r)
+{
+    char line[256];
+    if (!fgets(line, sizeof(line), r->in_file) || strncmp(line, "FRAME", 5) != 0)
+        return false;
+    for (int c = 0; c < 3; c++)
+        if (fread(r->picture[c], 1, r->size[c], r->in_file) != r->size[c])
+            return false;
+    return true;
+}
+
+static void count_error(struct refenc *r, const struct ref_frame *frame)
+{
+    uint64_t sum = 0;
+    for (uint32_t y = 0; y < r->encoding.height; y++)
+        for (uint32_t x = 0; x < r->encoding.width; x++) {
+            int d = r->picture[0][y * r->encoding.width + x] -
+                    frame->plane[0][y * frame->stride[0] + x];
+            sum += (uint64_t)(d * d);
+        }
+    r->error += (double)sum / (double)r->size[0];
+}
+
+static bool write_recon(const struct refenc *r, const struct ref_frame *frame)
+{
+    for (int c = 0; c < 3 && r->recon_file; c++) {
+        uint32_t width = c ? (r->encoding.width + 1) / 2 : r->encoding.width;
+        for (size_t i = 0; i < r->size[c]; i++)
+            if (putc(frame->plane[c][i / width * frame->stride[c] + i % width], r->recon_file) < 0)
+                return false;
+    }
+    return true;
+}
+
+static void count_kinds(struct refenc *r)
+{
+    const struct picture_work *w = decider_work(ref_encoder_decider(r->encoder));
+    for (uint32_t i = 0; i < w->mb_count; i++) {
+        r->kinds[w->mbs[i].kind]++;
+        r->skipped += (w->mbs[i].flags & REC_MB_SKIP) != 0;
+        r->with_8x8 += (w->mbs[i].flags & REC_MB_TRANSFORM_8X8) != 0;
+    }
+}
+
+/* QP of macroblocks that goes up and down: mostly two or so in a row are the same */
+static const int8_t *random_offsets(struct refenc *r)
+{
+    int8_t offset = 0;
+    for (uint32_t i = 0; i < sizeof(r->offsets); i++) {
+        r->seed = r->seed * 1664525u + 1013904223u;
+        if (r->seed >> 16 & 8)
+            offset = (int8_t)((int)(r->seed >> 20 & 15) - 8);
+        r->offsets[i] = offset;
+    }
+    return r->offsets;
+}
+
+/* Pictures of a second, whole seconds alone */
+static void count_second(struct refenc *r, int index, size_t size)
+{
+    int pictures = (int)(r->encoding.rate / r->encoding.rate_scale);
+    double off;
+    r->second += 8 * size;
+    if (pictures == 0 || (index + 1) % pictures != 0)
+        return;
+    off = fabs((double)r->second / (double)r->wanted.bit_rate - 1) * 100;
+    r->worst = off > r->worst ? off : r->worst;
+    r->second = 0;
+}
+
+static int encode_rated(struct refenc *r, const struct decider_source *source, bool idr, int index,
+                        const uint8_t **unit, size_t *size, char *why)
+{
+    struct ref_encoder_rate outcome;
+    int error;
+    idr = idr || r->idr_due;
+    error = ref_encoder_rated(r->encoder, &r->rate, source, idr, unit, size, &outcome, why);
+    if (error)
+        return error;
+    r->tries += outcome.tries;
+    r->over += outcome.over;
+    r->left_out += outcome.skipped;
+    r->idr_due = idr && outcome.skipped;
+    r->filler += outcome.filler;
+    count_second(r, index, *size);
+    return 0;
+}
+
+static bool encode_one(struct refenc *r, bool idr, int index)
+{
+    size_t width = r->encoding.width, half = (width + 1) / 2, size;
+    struct decider_source source = {{r->picture[0], r->picture[1], r->picture[2]},
+                                    {width, half, half}};
+    struct decider_wish wish = {.idr = idr, .qp = idr && r->qp > 3 ? r->qp - 3 : r->qp};
+    const struct ref_frame *frame;
+    char why[ENCODING_WHY];
+    const uint8_t *unit;
+    if (r->qp_offsets)
+        wish.qp_offsets = random_offsets(r);
+    if (r->wanted.bit_rate ? encode_rated(r, &source, idr, index, &unit, &size, why)
+                           : ref_encoder_picture(r->encoder, &source, &wish, &unit, &size, why)) {
+        fprintf(stderr, "%s\n", why);
+        return false;
+    }
+    frame = decider_frame(ref_encoder_decider(r->encoder));
+    count_error(r, frame);
+    count_kinds(r);
+    r->bytes += size;
+    return (!r->out_file || fwrite(unit, 1, size, r->out_file) == size) && write_recon(r, frame);
+}
+
+static void report(const struct refenc *r, int count)
+{
+    double mse = r->error / count;
+    printf("pictures %d bytes %llu psnr %.4f i4x4 %u i8x8 %u i16x16 %u inter %u skipped %u "
+           "with_8x8 %u\n",
+           count, (unsigned long long)r->bytes, mse > 0 ? 10 * log10(65025 / mse) : 100,
+           r->kinds[REC_MB_INTRA_4X4], r->kinds[REC_MB_INTRA_8X8], r->kinds[REC_MB_INTRA_16X16],
+           r->kinds[REC_MB_INTER], r->skipped, r->with_8x8);
+    if (r->wanted.bit_rate)
+        printf("tries %u over %u skipped %u filler %llu worst second %.2f\n", r->tries, r->over,
+               r->left_out, (unsigned long long)r->filler, r->worst);
+}
+
+static bool rate_of(struct refenc *r, char *why)
+{
+    struct encoding_limits limits;
+    r->wanted.mode = RATE_BITS;
+    r->wanted.qp = 10;
+    return encoding_check(&r->encoding, &limits, why) == 0 &&
+           rate_begin(&r->rate, &r->wanted, &r->encoding, &limits, why) == 0;
+}
+
+static int refenc_run(struct refenc *r)
+{
+    char why[ENCODING_WHY];
+    int count = 0;
+    r->encoder = ref_encoder_create(&r->encoding, why);
+    if (!r->encoder) {
+        fprintf(stderr, "%s\n", why);
+        return 1;
+    }
+    if (r->wanted.bit_rate && !rate_of(r, why)) {
+        fprintf(stderr, "%s\n", why);
+        return 1;
+    }
+    r->out_file = r->out ? fopen(r->out, "wb") : NULL;
+    r->recon_file = r->recon ? fopen(r->recon, "wb") : NULL;
+    if ((r->out && !r->out_file) || (r->recon && !r->recon_file))
+        return 1;
+    for (; count < r->frames && read_picture(r); count++)
+        if (!encode_one(r, r->idr ? count % r->idr == 0 : count == 0, count))
+            return 1;
+    if (count > 0)
+        report(r, count);
+    return (r->out_file && fclose(r->out_file) != 0) ||
+           (r->recon_file && fclose(r->recon_file) != 0) || count == 0;
+}
+
+int main(int argc, char **argv)
+{
+    static struct refenc r = {.qp = 26, .frames = INT32_MAX};
+    int status;
+    if (argc < 2)
+        return usage();
+    r.in_file = fopen(argv[1], "rb");
+    if (!r.in_file || !read_header(&r)) {
+        fprintf(stderr, "%s: no .y4m of 8-bit 4:2:0 or luma alone\n", argv[1]);
+        return 1;
+    }
+    if (!parse_options(&r, argc, argv))
+        return usage();
+    status = refenc_run(&r);
+    ref_encoder_free(r.encoder);
+    for (int c = 0; c < 3; c++)
+        free(r.picture[c]);
+    fclose(r.in_file);
+    return status;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Decisions of the encoder on built pictures of random sizes and settings: the records are valid,
+ * and the reference reconstructs from them what the passes reconstructed.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "encode/reference/decide.h"
+#include "encode/reference/picture_work.h"
+#include "tests/encode/scene.h"
+
+static struct encoding random_encoding(void)
+{
+    struct encoding e;
+    encoding_default(&e, (uint32_t)(1 + scene_random(110)), (uint32_t)(1 + scene_random(90)));
+    e.chroma_format_idc = scene_random(5) > 0;
+    e.cabac = scene_random(2);
+    e.transform_8x8 = scene_random(3) > 0;
+    e.references = (uint8_t)(1 + scene_random(4));
+    e.slices = (uint8_t)(1 + scene_random(4));
+    e.chroma_qp_offset = scene_random(25) - 12;
+    e.deblocking = (uint8_t)scene_random(3);
+    if (e.deblocking != 1) {
+        e.filter_offset_a = scene_random(13) - 6;
+        e.filter_offset_b = scene_random(13) - 6;
+    }
+    return e;
+}
+
+static void check_equal(const struct ref_frame *a, const struct ref_frame *b)
+{
+    for (int c = 0; c < 3; c++) {
+        size_t rows = c ? a->height / 2 : a->height;
+        if (a->plane[c])
+            assert_memory_equal(a->plane[c], b->plane[c],
+                                rows * a->stride[c] * sizeof(a->plane[c][0]));
+    }
+}
+
+/* Mean squared error of shown luma, in hundredths */
+static uint32_t luma_error(const struct scene *s, const struct ref_frame *frame)
+{
+    uint64_t sum = 0;
+    for (uint32_t y = 0; y < s->height; y++)
+        for (uint32_t x = 0; x < s->width; x++) {
+            int d = s->plane[0][y * s->width + x] - frame->plane[0][y * frame->stride[0] + x];
+            sum += (uint64_t)(d * d);
+        }
+    return (uint32_t)(100 * sum / ((uint64_t)s->width * s->height));
+}
+
+static unsigned seen_kinds, seen_skips;
+
+static void note_kinds(const struct picture_work *w)
+{
+    for (uint32_t i = 0; i < w->mb_count; i++) {
+        seen_kinds |= 1u << w->mbs[i].kind;
+        seen_skips += w->mbs[i].flags & REC_MB_SKIP ? 1 : 0;
+    }
+}
+
+static void check_encoding(const struct encoding *e, const struct encoding_limits *limits)
+{
+    struct decider *d = decider_create(e, limits);
+    struct scene scene;
+    int8_t offsets[64];
+    assert_non_null(d);
+    scene_open(&scene, e->width, e->height);
+    for (int i = 0; i < 5; i++) {
+        struct decider_source source = scene_source(&scene);
+        struct decider_wish wish = {.idr = i == 0 || scene_random(6) == 0,
+                                    .qp = scene_random(52),
+                                    .qp_offsets = i % 2 ? offsets : NULL};
+        struct rec_view view;
+        uint32_t step = 1u << (wish.qp + 4) / 3; /* a step's square at least */
+        scene_draw(&scene, i);
+        for (uint32_t mb = 0; mb < limits->mb_width * limits->mb_height; mb++)
+            offsets[mb] = (int8_t)(scene_random(9) - 4);
+        if (scene_random(3) == 0) { /* once in vain */
+            struct decider_wish vain = {.idr = scene_random(2), .qp = scene_random(52)};
+            assert_int_equal(decider_decide(d, &source, &vain, &view), 0);
+        }
+        assert_int_equal(decider_decide(d, &source, &wish, &view), 0);
+        decider_accept(d);
+        check_equal(decider_work(d)->unfiltered, decider_work(d)->rebuilt);
+        assert_in_range(luma_error(&scene, decider_frame(d)), 0, 100 + 30 * step);
+        note_kinds(decider_work(d));
+    }
+    scene_close(&scene);
+    decider_free(d);
+}
+
+static void test_random(void **state)
+{
+    unsigned done = 0;
+    (void)state;
+    while (done < 60) {
+        struct encoding e = random_encoding();
+        struct encoding_limits limits;
+        char why[ENCODING_WHY];
+        if (encoding_check(&e, &limits, why) < 0)
+            continue;
+        check_encoding(&e, &limits);
+        done++;
+    }
+    /* the scenes reach all that can be chosen */
+    assert_int_equal(seen_kinds, 1u << REC_MB_INTRA_4X4 | 1u << REC_MB_INTRA_8X8 |
+                                     1u << REC_MB_INTRA_16X16 | 1u << REC_MB_INTER);
+    assert_true(seen_skips > 100);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
