@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * pelton discover: cameras of this machine and its networks, as a list, as JSON, or as lines of a
- * configuration. No password is asked for or printed.
+ * configuration. No password is printed.
  */
 #include "client/columns.h"
 #include "client/commands.h"
 #include "client/discover.h"
+#include "client/onvif_ask.h"
 #include "client/ui.h"
 #include "proto/json.h"
 
@@ -13,22 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* The format with the most samples a second. */
-static const struct discovered_format *format_best(const struct discovered *c)
-{
-    const struct discovered_format *best = NULL;
-    double most = -1;
-    for (uint32_t i = 0; i < c->n_formats; i++) {
-        const struct discovered_format *f = &c->formats[i];
-        double rate = (double)f->width * f->height * (f->fps > 0 ? f->fps : 1);
-        if (rate > most) {
-            most = rate;
-            best = f;
-        }
-    }
-    return best;
-}
 
 static void print_json(const struct discovery *d)
 {
@@ -51,6 +36,8 @@ static void print_json(const struct discovery *d)
             json_int(&j, "width", c->formats[k].width);
             json_int(&j, "height", c->formats[k].height);
             json_number(&j, "fps", c->formats[k].fps);
+            if (c->formats[k].uri[0])
+                json_text(&j, "uri", c->formats[k].uri);
             json_close(&j, '}');
         }
         json_close(&j, ']');
@@ -74,31 +61,41 @@ static void print_quoted(const char *text)
     putchar('"');
 }
 
-static void print_yaml_one(const struct discovered *c)
+static void print_formats(const struct discovered *c)
 {
-    const struct discovered_format *f = format_best(c);
+    for (uint32_t i = 0; i < c->n_formats; i++) {
+        const struct discovered_format *f = &c->formats[i];
+        printf("  #   %s %ux%u, %g fps%s%s\n", f->fourcc, f->width, f->height, f->fps,
+               f->uri[0] ? ": " : "", f->uri);
+    }
+}
+
+static void print_yaml_one(const struct discovered *c, const char *user)
+{
+    const struct discovered_format *f = discovered_best(c);
     printf("  # %s: %s%s%s\n", c->kind, c->title, c->cause[0] ? "; " : "", c->cause);
-    for (uint32_t i = 0; i < c->n_formats; i++)
-        printf("  #   %s %ux%u, %g fps\n", c->formats[i].fourcc, c->formats[i].width,
-               c->formats[i].height, c->formats[i].fps);
+    print_formats(c);
     if (c->missing[0])
         printf("  #   to be added: %s\n", c->missing);
     printf("  %s: {uri: ", c->name);
     print_quoted(c->uri);
-    if (f && f->width)
+    if (f && f->width && !f->uri[0])
         printf(", size: %ux%u", f->width, f->height);
-    if (f && f->fps > 0)
+    if (f && f->fps > 0 && !f->uri[0])
         printf(", fps: %g", f->fps);
-    if (c->login)
-        printf(", user: admin, password_file: %s.key", c->name);
+    if (c->login) {
+        printf(", user: ");
+        print_quoted(user ? user : "admin");
+        printf(", password_file: %s.key", c->name);
+    }
     printf("}\n");
 }
 
-static void print_yaml(const struct discovery *d)
+static void print_yaml(const struct discovery *d, const char *user)
 {
     printf("version: 1\nsources:%s\n", d->n ? "" : " {}");
     for (uint32_t i = 0; i < d->n; i++)
-        print_yaml_one(&d->list[i]);
+        print_yaml_one(&d->list[i], user);
 }
 
 static void print_list(const struct discovery *d)
@@ -113,7 +110,7 @@ static void print_list(const struct discovery *d)
     struct columns *t = d->n ? columns_new(spec, sizeof(spec) / sizeof(spec[0])) : NULL;
     for (uint32_t i = 0; t && i < d->n; i++) {
         const struct discovered *c = &d->list[i];
-        const struct discovered_format *f = format_best(c);
+        const struct discovered_format *f = discovered_best(c);
         columns_cell(t, UI_PLAIN, "%s", c->kind);
         columns_cell(t, UI_PLAIN, "%s", c->name);
         columns_cell(t, UI_PLAIN, "%s", c->title);
@@ -128,9 +125,34 @@ static void print_list(const struct discovery *d)
     columns_free(t);
 }
 
+/* The password is the first line of a file: command lines are seen by others. */
+static int login_take(const struct discover_options *wish, struct onvif_login *login,
+                      struct failure *f)
+{
+    login->user = wish->user;
+    if (!wish->user && !wish->password_file)
+        return 0;
+    if (!wish->user || !wish->password_file)
+        return fail_with(f, X_USAGE, "as in: --user admin --password-file door.key",
+                         "--user and --password-file go together");
+    FILE *file = fopen(wish->password_file, "re");
+    if (!file)
+        return fail_errno(f, X_INPUT, errno, wish->password_file);
+    bool line = fgets(login->password, sizeof(login->password), file) != NULL;
+    fclose(file);
+    login->password[strcspn(login->password, "\r\n")] = 0;
+    if (!line || !login->password[0])
+        return fail_with(f, X_INPUT, "its first line is the password", "%s: no password in it",
+                         wish->password_file);
+    return 0;
+}
+
 int cmd_discover(struct client_options *o, struct failure *f)
 {
     const struct discover_options *wish = &o->discover;
+    struct onvif_login login = {0};
+    if (login_take(wish, &login, f))
+        return f->code;
     struct discovery *d = calloc(1, sizeof(*d));
     char why[128] = "";
     if (!d)
@@ -138,14 +160,14 @@ int cmd_discover(struct client_options *o, struct failure *f)
     discover_v4l2(d, wish->folder ? wish->folder : "/dev");
     discover_libcamera(d);
     double seconds = wish->seconds > 0 ? wish->seconds : 3;
-    bool asked = discover_onvif(d, wish->probe, seconds, why);
+    bool asked = discover_onvif(d, wish->probe, seconds, &login, why);
     int rc = 0;
     if (!asked && wish->probe)
         rc = fail_with(f, X_USAGE, "--probe takes an address, as 192.168.1.20", "%s", why);
     else if (o->json)
         print_json(d);
     else if (wish->yaml)
-        print_yaml(d);
+        print_yaml(d, wish->user);
     else
         print_list(d);
     if (rc == 0 && fflush(stdout) != 0)

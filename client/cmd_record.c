@@ -241,7 +241,8 @@ static int record_open(struct record *r)
 {
     int rc = format_choose(r);
     if (rc == 0 && r->files)
-        rc = r->out.segments ? 0 : output_check_path(r->out.path, &r->out.overwrite, r->f);
+        rc = r->out.segments ? record_files_begin(&r->out, r->f)
+                             : output_check_path(r->out.path, &r->out.overwrite, r->f);
     rc = rc ? rc : input_open(r->o->inputs[0], &r->source, r->f);
     rc = rc ? rc : connection_open(r->o, &r->conn, r->f);
     return rc ? rc : record_open_stream(r);

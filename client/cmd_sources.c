@@ -79,10 +79,11 @@ static void print_sources(const struct pelton_source *list, size_t n)
     columns_free(c);
 }
 
-/* Prints changes until an interrupt. */
+/* Prints changes of sources until an interrupt. Of controls that were set it says nothing. */
 static int watch_sources(const struct client_options *o, struct pelton *conn, struct failure *f)
 {
     enum { SLICE_MS = 200 };
+    struct pelton_control controls[PELTON_MAX_CONTROLS];
     struct pelton_source source;
     int rc = pelton_sources_watch(conn, timeout_ms(o));
     interrupts_catch();
@@ -93,7 +94,7 @@ static int watch_sources(const struct client_options *o, struct pelton *conn, st
             continue;
         }
         struct json j = {.file = stdout, .compact = true};
-        if (rc > 0) {
+        if (rc > 0 && pelton_source_controls(conn, controls) == 0) {
             print_source(&source, o->json ? &j : NULL);
             if (fflush(stdout) != 0)
                 return fail_errno(f, X_OTHER, errno, "standard output");

@@ -39,11 +39,11 @@ const struct command commands[] = {
      "Lists V4L2 devices by their identity with formats, cameras of libcamera where its program "
      "cam "
      "is installed, and network cameras that answer a probe (ONVIF's WS-Discovery). It opens "
-     "devices and takes no frame. With --yaml the list is a configuration to paste. A network "
-     "camera does not tell the path of its stream to strangers, so that has to be added. Passwords "
-     "are neither asked for nor printed.",
+     "devices and takes no frame. With --yaml the list is a configuration to paste. Network "
+     "cameras are asked for the addresses of their H.264 streams; most of them tell these to "
+     "--user alone. No password is printed.",
      "pelton discover\npelton discover --yaml > cameras.yaml\n"
-     "pelton discover --probe 192.168.1.20 --timeout 1",
+     "pelton discover --probe 192.168.1.20 --user admin --password-file door.key",
      cmd_discover},
     {CMD_SOURCES, "sources", "[--watch] [--json]", "list the sources in the daemon's configuration",
      "Prints name, state, readers, address (without passwords), and the last known format. The "

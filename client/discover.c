@@ -55,3 +55,18 @@ struct discovered *discovery_add(struct discovery *d, const char *kind, const ch
     d->n++;
     return c;
 }
+
+const struct discovered_format *discovered_best(const struct discovered *c)
+{
+    const struct discovered_format *best = NULL;
+    double most = -1;
+    for (uint32_t i = 0; i < c->n_formats; i++) {
+        const struct discovered_format *f = &c->formats[i];
+        double rate = (double)f->width * f->height * (f->fps > 0 ? f->fps : 1);
+        if (rate <= most || f->foreign || (c->n_streams && !f->uri[0]))
+            continue;
+        most = rate;
+        best = f;
+    }
+    return best;
+}

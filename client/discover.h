@@ -14,6 +14,9 @@ struct discovered_format {
     char fourcc[5];         /* printable */
     uint32_t width, height; /* the largest size */
     double fps;             /* at that size, the most; 0: unknown */
+    bool foreign;           /* pelton does not take it */
+    /* of a network camera's stream; empty: unknown */
+    char uri[DISCOVERED_TEXT + 32];
 };
 
 /* All text is printable ASCII. */
@@ -22,9 +25,10 @@ struct discovered {
     char name[32];               /* for the configuration: letters, digits, '-' */
     char title[DISCOVERED_TEXT]; /* as the device calls itself */
     char uri[DISCOVERED_TEXT + 32];
-    char missing[64]; /* of the uri; empty: nothing */
-    char cause[128];  /* why it cannot be used now; empty: it can */
-    bool login;       /* it wants a user and a password */
+    char missing[64];   /* of the uri; empty: nothing */
+    char cause[128];    /* why it cannot be used now; empty: it can */
+    bool login;         /* it wants a user and a password */
+    uint32_t n_streams; /* formats that have an address */
     struct discovered_format formats[DISCOVERED_FORMATS];
     uint32_t n_formats;
 };
@@ -39,6 +43,9 @@ struct discovery {
 /* The next one, empty, with a name that no other has; NULL: no room, counted. title becomes
  * printable and may be hostile. */
 struct discovered *discovery_add(struct discovery *d, const char *kind, const char *title);
+/* The format with the most samples a second, of those with an address where one has it; NULL:
+ * none. */
+const struct discovered_format *discovered_best(const struct discovered *c);
 /* Copies what is printable ASCII; the rest becomes '?'. */
 void discovery_text(char *out, uint32_t size, const char *text);
 
@@ -46,8 +53,11 @@ void discovery_text(char *out, uint32_t size, const char *text);
 void discover_v4l2(struct discovery *d, const char *folder);
 /* As libcamera's program cam lists them, where it is installed. */
 void discover_libcamera(struct discovery *d);
+struct onvif_login;
 /* WS-Discovery: probes every interface by multicast, or this address alone (IPv4, perhaps with a
- * port), and takes answers for so long. False, with the reason in why[128]. */
-bool discover_onvif(struct discovery *d, const char *address, double seconds, char why[128]);
+ * port), and takes answers for so long. Then it asks each camera for its streams. False, with the
+ * reason in why[128]. */
+bool discover_onvif(struct discovery *d, const char *address, double seconds,
+                    const struct onvif_login *login, char why[128]);
 
 #endif

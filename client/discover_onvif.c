@@ -3,13 +3,15 @@
  * Network cameras by WS-Discovery, as ONVIF uses it: see discover.h.
  *
  * The happy path is one Probe to each interface's multicast group, answers until the time is over,
- * one camera for each endpoint. The failure modes are no socket and no interface. Anybody on the
- * network may answer: each answer has to name this probe, its text is never believed beyond a name,
- * and the camera's address is the one that the answer came from. Number and size of answers and the
- * time are bounded.
+ * one camera for each endpoint, and then questions to each (onvif_ask.h). The failure modes are no
+ * socket and no interface. Anybody on the network may answer: each answer has to name this probe,
+ * its text is never believed beyond a name, and the camera's address is the one that the answer
+ * came from. Number and size of answers and the time are bounded.
  */
 #include "client/discover.h"
 #include "client/onvif_answer.h"
+#include "client/onvif_ask.h"
+#include "client/onvif_http.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -22,7 +24,6 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #define GROUP "239.255.255.250"
@@ -48,6 +49,8 @@ struct onvif_probe {
     int length;
     char seen[DISCOVERED_MOST][ONVIF_TEXT]; /* endpoints */
     unsigned n_seen;
+    struct onvif_asked asked[DISCOVERED_MOST];
+    unsigned n_asked;
 };
 
 /* RFC 4122, version 4 */
@@ -143,19 +146,16 @@ static void answer_take(struct onvif_probe *p, struct discovery *d, const char *
     snprintf(c->uri, sizeof(c->uri), "rtsp://%s/", host);
     snprintf(c->missing, sizeof(c->missing), "the path of its stream");
     c->login = true;
-}
-
-static int64_t clock_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+    struct onvif_asked *asked = &p->asked[p->n_asked++]; /* no more than the list has */
+    asked->host = from;
+    asked->camera = c;
+    memcpy(asked->services, a.services, sizeof(asked->services));
 }
 
 static void answers_take(struct onvif_probe *p, struct discovery *d, char *bytes, double seconds)
 {
-    int64_t end = clock_ms() + (int64_t)(1000 * seconds), left;
-    for (int n = 0; n < ANSWERS_MOST && (left = end - clock_ms()) > 0; n++) {
+    int64_t end = onvif_clock_ms() + (int64_t)(1000 * seconds), left;
+    for (int n = 0; n < ANSWERS_MOST && (left = end - onvif_clock_ms()) > 0; n++) {
         struct pollfd poll_fd = {.fd = p->fd, .events = POLLIN};
         struct sockaddr_in from = {0};
         socklen_t length = sizeof(from);
@@ -168,7 +168,8 @@ static void answers_take(struct onvif_probe *p, struct discovery *d, char *bytes
     }
 }
 
-bool discover_onvif(struct discovery *d, const char *address, double seconds, char why[128])
+bool discover_onvif(struct discovery *d, const char *address, double seconds,
+                    const struct onvif_login *login, char why[128])
 {
     struct onvif_probe *p = calloc(1, sizeof(*p));
     char *bytes = malloc(ONVIF_BYTES);
@@ -186,8 +187,10 @@ bool discover_onvif(struct discovery *d, const char *address, double seconds, ch
                              : "no network interface takes a probe%.0s",
                      address ? address : "");
     }
-    if (good)
+    if (good) {
         answers_take(p, d, bytes, seconds);
+        onvif_ask(p->asked, p->n_asked, login);
+    }
     if (fd >= 0)
         close(fd);
     free(bytes);

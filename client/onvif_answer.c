@@ -3,95 +3,52 @@
  * ProbeMatches of WS-Discovery: see onvif_answer.h. WS-Discovery of April 2005, section 5.3; ONVIF
  * Core Specification, section 7.3.
  *
- * The happy path is an envelope with RelatesTo and one ProbeMatch. The failure modes are all of a
- * hostile document: expat refuses what is no XML; a document type ends it, so no entity is ever
- * declared; depth and text have limits; a text that is too long is cut.
+ * The happy path is an envelope with RelatesTo and one ProbeMatch.
  */
 #include "client/onvif_answer.h"
 
-#include <expat.h>
+#include "client/onvif_xml.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEPTH_MOST = 32, SCOPES_BYTES = 8192 };
+enum { SCOPES_BYTES = 8192 };
 #define SCOPE "onvif://www.onvif.org/"
 
 struct answer_reader {
-    XML_Parser parser;
     struct onvif_answer *out;
-    unsigned depth;
     bool in_match, in_endpoint, matched;
-    char *into; /* where text goes; NULL: nowhere */
-    size_t room, n;
     char types[1024], scopes[SCOPES_BYTES];
 };
 
-/* expat joins namespace and name by '|'. */
-static bool element_is(const char *name, const char *wanted)
+static void answer_begins(struct onvif_xml *x, const char *name, const char **attributes)
 {
-    const char *local = strrchr(name, '|');
-    return strcmp(local ? local + 1 : name, wanted) == 0;
-}
-
-static void text_into(struct answer_reader *r, char *into, size_t room)
-{
-    if (into[0])
-        return; /* the first one counts */
-    r->into = into;
-    r->room = room;
-    r->n = 0;
-}
-
-static void XMLCALL on_start(void *ctx, const char *name, const char **attributes)
-{
-    struct answer_reader *r = ctx;
-    if (++r->depth > DEPTH_MOST) {
-        XML_StopParser(r->parser, XML_FALSE);
-        return;
-    }
-    r->into = NULL;
-    if (element_is(name, "RelatesTo"))
-        text_into(r, r->out->relates_to, sizeof(r->out->relates_to));
-    else if (element_is(name, "ProbeMatch"))
+    struct answer_reader *r = x->ctx;
+    if (!strcmp(name, "RelatesTo"))
+        onvif_xml_text(x, r->out->relates_to, sizeof(r->out->relates_to));
+    else if (!strcmp(name, "ProbeMatch"))
         r->in_match = !r->matched;
-    else if (r->in_match && element_is(name, "EndpointReference"))
+    else if (r->in_match && !strcmp(name, "EndpointReference"))
         r->in_endpoint = true;
-    else if (r->in_endpoint && element_is(name, "Address"))
-        text_into(r, r->out->endpoint, sizeof(r->out->endpoint));
-    else if (r->in_match && element_is(name, "Types"))
-        text_into(r, r->types, sizeof(r->types));
-    else if (r->in_match && element_is(name, "Scopes"))
-        text_into(r, r->scopes, sizeof(r->scopes));
+    else if (r->in_endpoint && !strcmp(name, "Address"))
+        onvif_xml_text(x, r->out->endpoint, sizeof(r->out->endpoint));
+    else if (r->in_match && !strcmp(name, "Types"))
+        onvif_xml_text(x, r->types, sizeof(r->types));
+    else if (r->in_match && !strcmp(name, "Scopes"))
+        onvif_xml_text(x, r->scopes, sizeof(r->scopes));
+    else if (r->in_match && !strcmp(name, "XAddrs"))
+        onvif_xml_text(x, r->out->services, sizeof(r->out->services));
 }
 
-static void XMLCALL on_end(void *ctx, const char *name)
+static void answer_ends(struct onvif_xml *x, const char *name, const char **attributes)
 {
-    struct answer_reader *r = ctx;
-    r->depth--;
-    r->into = NULL;
-    if (element_is(name, "EndpointReference"))
+    struct answer_reader *r = x->ctx;
+    if (!strcmp(name, "EndpointReference"))
         r->in_endpoint = false;
-    if (element_is(name, "ProbeMatch")) {
+    if (!strcmp(name, "ProbeMatch")) {
         r->matched |= r->in_match;
         r->in_match = false;
     }
-}
-
-static void XMLCALL on_text(void *ctx, const char *text, int length)
-{
-    struct answer_reader *r = ctx;
-    for (int i = 0; r->into && i < length && r->n + 1 < r->room; i++)
-        if (text[i])
-            r->into[r->n++] = text[i];
-    if (r->into)
-        r->into[r->n] = 0;
-}
-
-static void XMLCALL on_doctype(void *ctx, const char *name, const char *system_id,
-                               const char *public_id, int has_internal_subset)
-{
-    struct answer_reader *r = ctx;
-    XML_StopParser(r->parser, XML_FALSE);
 }
 
 /* ---- words in the text ---- */
@@ -152,16 +109,8 @@ bool onvif_answer_parse(const char *bytes, size_t size, struct onvif_answer *out
     if (!r)
         return false;
     r->out = out;
-    r->parser = XML_ParserCreateNS(NULL, '|');
-    bool good = r->parser != NULL;
-    if (good) {
-        XML_SetUserData(r->parser, r);
-        XML_SetElementHandler(r->parser, on_start, on_end);
-        XML_SetCharacterDataHandler(r->parser, on_text);
-        XML_SetStartDoctypeDeclHandler(r->parser, on_doctype);
-        good = XML_Parse(r->parser, bytes, (int)size, 1) == XML_STATUS_OK;
-        XML_ParserFree(r->parser);
-    }
+    struct onvif_xml x = {.ctx = r, .begins = answer_begins, .ends = answer_ends};
+    bool good = onvif_xml_read(&x, bytes, size);
     good = good && r->matched && out->endpoint[0] && types_video(r->types);
     scope_find(r->scopes, SCOPE "name/", out->name);
     scope_find(r->scopes, SCOPE "hardware/", out->hardware);

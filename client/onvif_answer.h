@@ -17,6 +17,7 @@ struct onvif_answer {
     char endpoint[ONVIF_TEXT];   /* the device's: urn:uuid:... */
     char name[ONVIF_TEXT];       /* of its scopes, percent-decoded; empty: none */
     char hardware[ONVIF_TEXT];
+    char services[4 * ONVIF_TEXT]; /* addresses of its device service, with spaces between */
 };
 
 /* False: no XML, a document type, too deep, or no match with an endpoint and type

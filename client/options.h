@@ -85,9 +85,10 @@ struct camera_options {
 
 struct discover_options {
     bool yaml;
-    const char *probe;  /* an address; NULL: all interfaces */
-    const char *folder; /* of device nodes; NULL: /dev */
-    double seconds;     /* 0: the preset */
+    const char *probe;                /* an address; NULL: all interfaces */
+    const char *folder;               /* of device nodes; NULL: /dev */
+    double seconds;                   /* 0: the preset */
+    const char *user, *password_file; /* of network cameras; NULL: none */
 };
 
 struct calib_options {

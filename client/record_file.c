@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * See record_file.h. The failure modes are those of the file system, a full disk first. A file that
- * is not complete keeps its ".part"; it can be played as far as it goes.
+ * is not complete keeps its ".part"; it can be played as far as it goes. A recorder locks its part:
+ * so the next one knows those that were left, and takes them in as segments.
+ *
+ * Names are times, and the oldest names go first. So a clock that goes back must not make names
+ * that are older than the last one. Names of more than a day ahead come of a clock that was wrong:
+ * they count as the oldest.
  */
 #include "client/record_file.h"
+
+#include "client/ui.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -11,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,6 +26,8 @@
 /* ---- names ---- */
 
 #define STAMP "00000000T000000.000Z" /* digits and letters of a segment's name */
+#define PART  ".part"
+enum { DAY_MS = 86400000 };
 
 /* The part of the path before its extension. */
 static int stem_length(const char *path)
@@ -26,25 +36,44 @@ static int stem_length(const char *path)
     return (int)(dot ? dot - path : (long)strlen(path));
 }
 
+static int64_t wall_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Never before the last one. */
+static int64_t stamp_next(struct record_files *r)
+{
+    int64_t now = wall_ms(), back = r->last_ms - now;
+    if (back > 1000 && back < DAY_MS && !r->told)
+        ui_log(LOG_WARNING, "the clock is %.0f s behind the last segment: names go on from there",
+               (double)back / 1000);
+    r->told |= back > 1000 && back < DAY_MS;
+    r->last_ms = back >= 0 && back < DAY_MS ? r->last_ms + 1 : now;
+    return r->last_ms;
+}
+
 static bool name_make(struct record_files *r)
 {
     int stem = stem_length(r->path), n;
-    struct timespec now;
     struct tm tm;
     char stamp[32];
     if (r->segments) {
-        clock_gettime(CLOCK_REALTIME, &now);
-        gmtime_r(&now.tv_sec, &tm);
+        int64_t ms = stamp_next(r);
+        time_t seconds = (time_t)(ms / 1000);
+        gmtime_r(&seconds, &tm);
         strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%S", &tm);
         n = snprintf(r->name, sizeof(r->name), "%.*s-%s.%03dZ%s", stem, r->path, stamp,
-                     (int)(now.tv_nsec / 1000000), r->path + stem);
+                     (int)(ms % 1000), r->path + stem);
     } else if (r->made) { /* the stream has changed, and its file cannot hold that */
         n = snprintf(r->name, sizeof(r->name), "%.*s-%u%s", stem, r->path, r->made + 1,
                      r->path + stem);
     } else {
         n = snprintf(r->name, sizeof(r->name), "%s", r->path);
     }
-    snprintf(r->part, sizeof(r->part), "%s.part", r->name);
+    snprintf(r->part, sizeof(r->part), "%s" PART, r->name);
     return n > 0 && (size_t)n < sizeof(r->name);
 }
 
@@ -59,15 +88,31 @@ static bool is_stamp(const char *text)
     return true;
 }
 
-/* A segment of this recording: its name is the stem's, a stamp, the extension. */
-static bool is_segment(const struct record_files *r, const char *name)
+/* Milliseconds since 1970. */
+static int64_t stamp_read(const char *text)
+{
+    struct tm tm = {0};
+    int ms = 0;
+    sscanf(text, "%4d%2d%2dT%2d%2d%2d.%3d", &tm.tm_year, &tm.tm_mon, &tm.tm_mday, &tm.tm_hour,
+           &tm.tm_min, &tm.tm_sec, &ms);
+    tm.tm_year -= 1900;
+    tm.tm_mon--;
+    return (int64_t)timegm(&tm) * 1000 + ms;
+}
+
+/* The stamp of a segment of this recording: its name is the stem's, a stamp, the extension, and
+ * then `end`. -1: it is none. */
+static int64_t segment_stamp(const struct record_files *r, const char *name, const char *end)
 {
     const char *slash = strrchr(r->path, '/'), *base = slash ? slash + 1 : r->path;
     int stem = stem_length(base);
-    size_t stamp = sizeof(STAMP) - 1, length = strlen(name);
-    return length == (size_t)stem + 1 + stamp + strlen(base + stem) &&
-           !strncmp(name, base, (size_t)stem) && name[stem] == '-' && is_stamp(name + stem + 1) &&
-           !strcmp(name + stem + 1 + stamp, base + stem);
+    size_t stamp = sizeof(STAMP) - 1, extension = strlen(base + stem);
+    bool mine = strlen(name) == (size_t)stem + 1 + stamp + extension + strlen(end) &&
+                !strncmp(name, base, (size_t)stem) && name[stem] == '-' &&
+                is_stamp(name + stem + 1) &&
+                !strncmp(name + stem + 1 + stamp, base + stem, extension) &&
+                !strcmp(name + stem + 1 + stamp + extension, end);
+    return mine ? stamp_read(name + stem + 1) : -1;
 }
 
 static int folder_open(const struct record_files *r)
@@ -80,24 +125,39 @@ static int folder_open(const struct record_files *r)
                                                : -1;
 }
 
-/* Removes the oldest segments beyond the limits; the newest always stays. names: in order. */
+struct segment_sum {
+    uint32_t kept;
+    uint64_t bytes;
+};
+
+/* Of segments from the newest on: counts one, or removes it beyond the limits. The newest stays. */
+static void segment_judge(const struct record_files *r, int folder, const char *name,
+                          struct segment_sum *sum)
+{
+    struct stat st;
+    if (fstatat(folder, name, &st, 0) < 0)
+        return;
+    bool many = r->keep && sum->kept >= r->keep,
+         large = r->max_size && sum->kept && sum->bytes + (uint64_t)st.st_size > r->max_size;
+    if (many || large) {
+        unlinkat(folder, name, 0);
+        return;
+    }
+    sum->kept++;
+    sum->bytes += (uint64_t)st.st_size;
+}
+
+/* names: in order. Those that are far ahead come last. */
 static void segments_remove(const struct record_files *r, int folder, struct dirent **names, int n)
 {
-    uint64_t total = 0;
-    uint32_t kept = 0;
-    for (int i = n - 1; i >= 0; i--) {
-        struct stat st;
-        if (!is_segment(r, names[i]->d_name) || fstatat(folder, names[i]->d_name, &st, 0) < 0)
-            continue;
-        bool many = r->keep && kept >= r->keep,
-             large = r->max_size && kept && total + (uint64_t)st.st_size > r->max_size;
-        if (many || large) {
-            unlinkat(folder, names[i]->d_name, 0);
-            continue;
+    struct segment_sum sum = {0};
+    int64_t ahead = wall_ms() + DAY_MS;
+    for (int far = 0; far < 2; far++)
+        for (int i = n - 1; i >= 0; i--) {
+            int64_t stamp = segment_stamp(r, names[i]->d_name, "");
+            if (stamp >= 0 && (stamp > ahead) == far)
+                segment_judge(r, folder, names[i]->d_name, &sum);
         }
-        kept++;
-        total += (uint64_t)st.st_size;
-    }
 }
 
 static void segments_trim(const struct record_files *r)
@@ -114,6 +174,49 @@ static void segments_trim(const struct record_files *r)
         close(folder);
 }
 
+/* A part whose recorder has ended becomes a segment; one without bytes goes. */
+static void part_adopt(const struct record_files *r, int folder, const char *part)
+{
+    char name[256];
+    struct stat st;
+    int fd = openat(folder, part, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+    bool left = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &st) == 0;
+    snprintf(name, sizeof(name), "%.*s", (int)(strlen(part) - strlen(PART)), part);
+    if (left && st.st_size == 0)
+        unlinkat(folder, part, 0);
+    else if (left && renameat2(folder, part, folder, name, RENAME_NOREPLACE) == 0)
+        ui_log(LOG_INFO, "%s: its recorder ended in the midst of it", name);
+    if (fd >= 0)
+        close(fd);
+}
+
+int record_files_begin(struct record_files *r, struct failure *f)
+{
+    struct dirent **names = NULL;
+    int folder = folder_open(r), n;
+    if (folder < 0 || faccessat(folder, ".", W_OK | X_OK, AT_EACCESS) < 0) {
+        int error = errno;
+        if (folder >= 0)
+            close(folder);
+        return fail_errno(f, X_OTHER, error, r->path);
+    }
+    n = scandirat(folder, ".", &names, NULL, alphasort);
+    for (int i = 0; i < n; i++) {
+        int64_t stamp = segment_stamp(r, names[i]->d_name, ""),
+                part = segment_stamp(r, names[i]->d_name, PART);
+        if (part >= 0)
+            part_adopt(r, folder, names[i]->d_name);
+        stamp = stamp > part ? stamp : part;
+        if (stamp > r->last_ms && stamp <= wall_ms() + DAY_MS)
+            r->last_ms = stamp;
+        free(names[i]);
+    }
+    if (n >= 0)
+        free(names);
+    close(folder);
+    return 0;
+}
+
 /* ---- files ---- */
 
 int record_files_open(struct record_files *r, struct failure *f)
@@ -126,6 +229,7 @@ int record_files_open(struct record_files *r, struct failure *f)
     int fd = open(r->part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (fd < 0)
         return fail_errno(f, X_OTHER, errno, r->part);
+    flock(fd, LOCK_EX | LOCK_NB); /* where locks are */
     r->sink = (struct sink){.fd = fd};
     r->made++;
     return 0;

@@ -17,10 +17,14 @@ struct record_files {
     enum overwrite overwrite;
     unsigned made;
     struct sink sink; /* of the present file; fd -1: none */
+    int64_t last_ms;  /* the newest stamp */
+    bool told;        /* that the clock is behind it */
     char name[4096], part[4096 + 8];
 };
 
 /* These return exit codes. */
+/* Of segments, once: whether they may be written, and what another recorder has left. */
+int record_files_begin(struct record_files *r, struct failure *f);
 int record_files_open(struct record_files *r, struct failure *f); /* the next file */
 /* complete: it gets its name, and segments beyond the limits go. */
 int record_files_close(struct record_files *r, bool complete, struct failure *f);

@@ -15,11 +15,17 @@
 #include <unistd.h>
 
 static int ui_level = LOG_INFO;
+static const char *ui_name = "pelton";
 static volatile sig_atomic_t ui_signal;
 
 void ui_init(int log_level)
 {
     ui_level = log_level;
+}
+
+void ui_program(const char *name)
+{
+    ui_name = name;
 }
 
 bool ui_says(int level)
@@ -44,7 +50,7 @@ void ui_log(int level, const char *text, ...)
 void ui_failure(const char *cause, const char *hint)
 {
     const char *plain = ui_paint(stderr, UI_PLAIN);
-    fprintf(stderr, "%spelton:%s %s\n", ui_paint(stderr, UI_RED), plain, cause);
+    fprintf(stderr, "%s%s:%s %s\n", ui_paint(stderr, UI_RED), ui_name, plain, cause);
     fprintf(stderr, "%shint:%s %s\n", ui_paint(stderr, UI_CYAN), plain, hint);
 }
 

@@ -25,12 +25,13 @@ enum log_level {
 enum progress_kind { PROGRESS_AUTO, PROGRESS_NONE, PROGRESS_BAR, PROGRESS_KV };
 
 void ui_init(int log_level);
+void ui_program(const char *name); /* of messages; else pelton */
 bool ui_says(int level);
 void ui_log(int level, const char *text, ...) __attribute__((format(printf, 2, 3)));
 
 /* The word for n things: "frame" or "frames". */
 const char *ui_plural(uint64_t n, const char *word);
-/* Prints "pelton: CAUSE" and "hint: HINT". */
+/* Prints "PROGRAM: CAUSE" and "hint: HINT". */
 void ui_failure(const char *cause, const char *hint);
 
 enum ui_colour { UI_PLAIN, UI_RED, UI_GREEN, UI_YELLOW, UI_CYAN, UI_BOLD };

@@ -147,7 +147,7 @@ int source_set(struct configured_source *s, const char *folder, const char *key,
     if (!strncmp(key, "read.", 5) || !strncmp(key, "control.", 8) || !strncmp(key, "device.", 7))
         return rights_set(&s->rights, key, value, why);
     if (upkeep_knows(key))
-        return upkeep_set(&s->upkeep, key, value, why);
+        return upkeep_set(&s->upkeep, folder, key, value, why);
     if (!strncmp(key, "password", 8) && (!key[8] || !strcmp(key + 8, "_file"))) {
         snprintf(why, CONFIG_WHY, "password and password_file: one of them");
         return -1;

@@ -36,7 +36,7 @@ struct configured_source {
 };
 
 /* Sets one key: of the source, of its upkeep or rights, or a setting of a camera. folder: where
- * password_file lies, NULL: the present one. 0, or -1 with the reason. */
+ * password_file and pictures lie, NULL: the present one. 0, or -1 with the reason. */
 int source_set(struct configured_source *s, const char *folder, const char *key, const char *value,
                char why[CONFIG_WHY]);
 /* What single keys cannot know. On failure *key is the one at fault, or NULL: the whole source. */

@@ -90,6 +90,7 @@ bool source_copy(const struct configured_source *from, struct configured_source 
     out->settings = calloc(from->n_settings ? from->n_settings : 1, sizeof(*out->settings));
     bool good = out->settings != NULL;
     /* each field gets its own copy, or NULL */
+    good &= upkeep_copy(&from->upkeep, &out->upkeep);
     good &= text_copy(from->address, &out->address);
     good &= text_copy(from->user, &out->user);
     good &= text_copy(from->password, &out->password);
@@ -116,6 +117,7 @@ void source_clear(struct configured_source *s)
         explicit_bzero(s->password, strlen(s->password));
     free(s->password);
     free(s->password_file);
+    upkeep_clear(&s->upkeep);
     *s = (struct configured_source){.n_blur = 0};
 }
 

@@ -6,6 +6,7 @@
  */
 #include "daemon/broker/broker_main.h"
 #include "daemon/log.h"
+#include "daemon/sandbox.h"
 #include "daemon/settings.h"
 #include "daemon/settings_environment.h"
 #include "daemon/settings_list.h"
@@ -55,6 +56,16 @@ static bool settings_told(const struct settings *s)
     return true;
 }
 
+/* Rings of io_uring go past the filters of system calls. libuv 1.50 makes one for each loop, and
+ * ends the process if a filter refuses its use later. Without rings it works as before. Workers
+ * inherit the refusal. */
+static void refuse_rings(void)
+{
+    struct sandbox_filter *f = sandbox_filter_new(false, false);
+    sandbox_filter_unknown(f, "io_uring_setup");
+    sandbox_filter_install(f);
+}
+
 static int run(const struct settings *s, char **argv)
 {
     if (settings_told(s))
@@ -70,7 +81,11 @@ static int run(const struct settings *s, char **argv)
         puts("the configuration is good");
     if (s->process.check || s->process.print)
         return 0;
-    return s->process.worker_fd >= 0 ? worker_process(s, argv) : broker_run(s);
+    if (s->process.worker_fd >= 0)
+        return worker_process(s, argv);
+    if (s->limits.sandbox)
+        refuse_rings();
+    return broker_run(s);
 }
 
 int main(int argc, char **argv)
@@ -78,7 +93,6 @@ int main(int argc, char **argv)
     struct settings settings;
     struct option_fault fault;
     open_standard_files();
-    setenv("UV_USE_IO_URING", "0", 1); /* its rings go past the filters of system calls */
     start_trace_init(argc > 1 && !strcmp(argv[1], "--worker-fd") ? "worker" : "broker");
     if (settings_parse(argc, argv, &settings, &fault) < 0) {
         fprintf(stderr, "peltond: %s\nhint: %s\n", fault.cause, fault.hint);

@@ -17,6 +17,7 @@ const char *const quota_names[QUOTAS] = {
     [QUOTA_LOG_LINES] = "log_lines", [QUOTA_UNIT] = "access_unit",
     [QUOTA_NAL] = "nal_unit",        [QUOTA_SEI] = "sei",
     [QUOTA_PICTURE] = "picture",     [QUOTA_SLICES] = "slices_per_mb",
+    [QUOTA_KEPT] = "kept_units",
 };
 
 static uint64_t descriptors(void)
@@ -60,6 +61,8 @@ uint64_t quota_limit(enum quota q, const struct settings *s)
         return s->limits.picture;
     case QUOTA_SLICES:
         return QUOTA_SLICES_PER_MB;
+    case QUOTA_KEPT:
+        return s->limits.kept_units;
     case QUOTAS:
         break;
     }

@@ -28,6 +28,7 @@ enum quota {
     QUOTA_SEI,       /* bytes of a picture; codec/sei.c enforces it */
     QUOTA_PICTURE,   /* macroblocks; codec/params_sps.c */
     QUOTA_SLICES,    /* for each macroblock of a picture; codec/stream_slice.c */
+    QUOTA_KEPT,      /* bytes of a live source from its last key picture on; live_source.c */
     QUOTAS
 };
 

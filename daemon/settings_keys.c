@@ -80,6 +80,8 @@ static const struct settings_key keys[] = {
      "most bytes of a NAL unit; large pictures may have more"},
     {"picture", KIND_NUMBER, AT(limits.picture), 1, 139264, 139264,
      "most macroblocks of a picture"},
+    {"kept_units", KIND_NUMBER, AT(limits.kept_units), 4096, 1u << 30, 16 << 20,
+     "most bytes that a live H.264 source keeps, from its last key picture on, for new readers"},
     {"log_lines", KIND_NUMBER, AT(limits.log_lines), 1, 1000000, 10,
      "most lines of one kind in a second of the log; more are counted"},
     {"allow_paths", KIND_TEXT, AT(limits.allow_paths), 0, 0, 0,

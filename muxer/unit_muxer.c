@@ -107,6 +107,9 @@ static int header_write(struct unit_muxer *m)
                         : "empty_moov+default_base_moof+frag_discont+frag_keyframe",
                     0);
         av_dict_set_int(&options, "frag_duration", m->params.each_unit ? 0 : LATENCY_US, 0);
+        /* An initialization segment that follows another one goes on at its time, not at 0. */
+        av_dict_set_int(&options, "use_editlist", 0, 0);
+        m->mux->avoid_negative_ts = AVFMT_AVOID_NEG_TS_MAKE_NON_NEGATIVE;
     }
     if (!strcmp(m->params.format, "rtsp"))
         av_dict_set(&options, "rtsp_transport", "tcp", 0);

@@ -24,6 +24,12 @@ set(CPACK_COMPONENTS_ALL pelton peltond libpelton0 libpelton-dev python3-pelton)
 if(TARGET pelton-web)
     list(APPEND CPACK_COMPONENTS_ALL pelton-web)
 endif()
+if(TARGET pelton-pipewire)
+    list(APPEND CPACK_COMPONENTS_ALL pelton-pipewire)
+endif()
+if(TARGET gstpelton)
+    list(APPEND CPACK_COMPONENTS_ALL gstreamer1.0-pelton)
+endif()
 set(CPACK_COMPONENTS_GROUPING ONE_PER_GROUP)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_STRIP_FILES ON)
@@ -115,6 +121,21 @@ set(CPACK_COMPONENT_PELTON-WEB_DESCRIPTION "frames from a pelton daemon, over HT
 pelton-web shows cameras and video in a browser, and gives their frames to
 programs that read HTTP. It has figures and alerts for Prometheus. The service
 listens at this machine alone until it has a certificate and tokens.")
+
+set(CPACK_DEBIAN_PELTON-PIPEWIRE_PACKAGE_NAME pelton-pipewire)
+set(CPACK_DEBIAN_PELTON-PIPEWIRE_PACKAGE_SECTION video)
+set(CPACK_DEBIAN_PELTON-PIPEWIRE_PACKAGE_RECOMMENDS "pipewire")
+set(CPACK_DEBIAN_PELTON-PIPEWIRE_PACKAGE_SUGGESTS "peltond")
+set(CPACK_COMPONENT_PELTON-PIPEWIRE_DESCRIPTION "frames from a pelton daemon, in PipeWire
+pelton-pipewire offers a camera or a video of peltond as a node of PipeWire,
+which programs of the desktop read as they read a camera.")
+
+set(CPACK_DEBIAN_GSTREAMER1.0-PELTON_PACKAGE_NAME gstreamer1.0-pelton)
+set(CPACK_DEBIAN_GSTREAMER1.0-PELTON_PACKAGE_SECTION video)
+set(CPACK_DEBIAN_GSTREAMER1.0-PELTON_PACKAGE_RECOMMENDS "peltond")
+set(CPACK_COMPONENT_GSTREAMER1.0-PELTON_DESCRIPTION "frames from a pelton daemon, in GStreamer
+peltonsrc gives the frames of a daemon's camera, or of a file. peltondec
+decodes H.264 in a pipeline. Buffers are the daemon's memory, without a copy.")
 
 configure_file(deb/documents.cmake.in deb_documents.cmake @ONLY)
 include(CPack)

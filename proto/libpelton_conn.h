@@ -16,6 +16,8 @@
 struct pelton_source_change {
     struct pelton_source_change *next;
     struct pelton_source source;
+    uint32_t n_controls, reserved;
+    struct pelton_control controls[]; /* where a client has set some */
 };
 
 /* A question that is not answered yet. libpelton_conn.c copies the answer here. */
@@ -43,6 +45,7 @@ struct pelton {
     struct stream_table by_id;
     struct pelton_source_change *changes, **changes_tail; /* changes_tail NULL: nothing came yet */
     unsigned n_changes;
+    struct pelton_source_change *told; /* that pelton_sources_next gave last */
     bool wall_known;
     /* From the daemon's monotonic clock to the wall clock. wall_own_ns is the same of this process,
      * when it was compared last. */

@@ -42,26 +42,27 @@ int pelton_sources_watch(struct pelton *conn, int timeout_ms)
     return rc;
 }
 
-static void change_pop(struct pelton *conn, struct pelton_source *out)
+/* The first change leaves the queue; the caller frees it. */
+static struct pelton_source_change *change_pop(struct pelton *conn)
 {
     struct pelton_source_change *c = conn->changes;
-    *out = c->source;
     conn->changes = c->next;
     conn->changes_tail = c->next ? conn->changes_tail : &conn->changes;
     conn->n_changes--;
-    free(c);
+    return c;
 }
 
 int pelton_source_event(struct pelton *conn, const Pelton__SourceEvent *m)
 {
-    struct pelton_source_change *c = calloc(1, sizeof(*c));
-    struct pelton_source oldest;
+    size_t n = m->n_controls <= PELTON_MAX_CONTROLS ? m->n_controls : 0;
+    struct pelton_source_change *c = calloc(1, sizeof(*c) + n * sizeof(c->controls[0]));
     if (!c)
         return pelton_die(conn, PELTON_ERR_NOMEM, "", "out of memory");
     wire_source_to(m->source, &c->source);
     c->source.state = m->removed ? PELTON_SOURCE_REMOVED : c->source.state;
+    c->n_controls = wire_controls_to(m->controls, n, c->controls) == 0 ? (uint32_t)n : 0;
     if (conn->n_changes == MOST_CHANGES)
-        change_pop(conn, &oldest);
+        free(change_pop(conn));
     *(conn->changes ? conn->changes_tail : &conn->changes) = c;
     conn->changes_tail = &c->next;
     conn->n_changes++;
@@ -70,24 +71,33 @@ int pelton_source_event(struct pelton *conn, const Pelton__SourceEvent *m)
 
 void pelton_changes_free(struct pelton *conn)
 {
-    struct pelton_source unused;
     while (conn->changes)
-        change_pop(conn, &unused);
+        free(change_pop(conn));
+    free(conn->told);
 }
 
 int pelton_sources_next_sized(struct pelton *conn, int timeout_ms, struct pelton_source *out,
                               size_t size)
 {
     int64_t deadline = pelton_deadline(timeout_ms);
-    struct pelton_source source;
     while (!conn->changes) {
         int rc = pelton_pump(conn, deadline);
         if (rc <= 0 && !conn->changes)
             return rc < 0 ? rc : pelton_fail(conn, PELTON_ERR_TIMEOUT, "", "nothing has changed");
     }
-    change_pop(conn, &source);
-    PELTON_GIVE(out, size, &source);
+    free(conn->told);
+    conn->told = change_pop(conn);
+    PELTON_GIVE(out, size, &conn->told->source);
     return 1;
+}
+
+uint32_t pelton_source_controls_sized(const struct pelton *conn, struct pelton_control *out,
+                                      uint32_t most, size_t size)
+{
+    uint32_t n = conn->told ? conn->told->n_controls : 0;
+    for (uint32_t i = 0; i < n && i < most; i++)
+        PELTON_GIVE((char *)out + i * size, size, &conn->told->controls[i]);
+    return n < most ? n : most;
 }
 
 int pelton_reload_sized(struct pelton *conn, int timeout_ms, struct pelton_reloaded *out,

@@ -341,7 +341,7 @@ enum pelton_frame_flags {
     PELTON_FRAME_CORRUPT = 2, /* damaged and concealed */
     PELTON_FRAME_DISCONT = 4, /* time stamps jump before this frame */
     PELTON_FRAME_LAST = 8,    /* no frame follows */
-    /* Not of the source: a grey picture, once a second, while the source is down. Only where the
+    /* Not of the source: a picture, once a second, while the source is down. Only where the
      * configuration says so, and never for PELTON_LOSSLESS. */
     PELTON_FRAME_PLACEHOLDER = 16
 };

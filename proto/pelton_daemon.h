@@ -40,6 +40,11 @@ PELTON_API int pelton_sources_watch(struct pelton *conn, int timeout_ms);
 static inline int pelton_sources_next(struct pelton *conn, int timeout_ms,
                                       struct pelton_source *out);
 
+/* A client has set controls of a camera: that is a change, too. Fills out with all controls of the
+ * source that pelton_sources_next gave last, and returns their number; 0: another change. */
+static inline uint32_t pelton_source_controls(const struct pelton *conn,
+                                              struct pelton_control out[PELTON_MAX_CONTROLS]);
+
 /* ---- the daemon itself ---- */
 
 struct pelton_reloaded {

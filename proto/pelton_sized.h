@@ -46,6 +46,10 @@ PELTON_API int pelton_sources_sized(struct pelton *conn, int timeout_ms, struct 
                                     size_t size, size_t *count);
 PELTON_API int pelton_sources_next_sized(struct pelton *conn, int timeout_ms,
                                          struct pelton_source *out, size_t size);
+/* out has room for `most` controls; further ones are left out. */
+PELTON_API uint32_t pelton_source_controls_sized(const struct pelton *conn,
+                                                 struct pelton_control *out, uint32_t most,
+                                                 size_t size);
 PELTON_API int pelton_reload_sized(struct pelton *conn, int timeout_ms, struct pelton_reloaded *out,
                                    size_t size);
 PELTON_API int pelton_status_sized(struct pelton *conn, int timeout_ms, struct pelton_status *out,
@@ -151,6 +155,12 @@ static inline int pelton_sources_next(struct pelton *conn, int timeout_ms,
                                       struct pelton_source *out)
 {
     return pelton_sources_next_sized(conn, timeout_ms, out, sizeof(*out));
+}
+
+static inline uint32_t pelton_source_controls(const struct pelton *conn,
+                                              struct pelton_control out[PELTON_MAX_CONTROLS])
+{
+    return pelton_source_controls_sized(conn, out, PELTON_MAX_CONTROLS, sizeof(*out));
 }
 
 static inline int pelton_reload(struct pelton *conn, int timeout_ms, struct pelton_reloaded *out)

@@ -305,6 +305,17 @@ def compare_framemd5(args, daemon, path, *more):
     return failure(run) or first_difference(run.stdout.decode(), ffmpeg_framemd5(args, path))
 
 
+def part(args, rows):
+    """Rows in turn, so that each part has some of every kind. args.part is I/N, the I-th of N
+    parts. I may be "day", which changes with the day's seed."""
+    if not args.part:
+        return rows
+    which, n = args.part.split("/")
+    which = int(SEED) if which == "day" else int(which)
+    print("part %d of %s, seed %s" % (which % int(n), n, SEED))
+    return rows[which % int(n) :: int(n)]
+
+
 def session_frames(text):
     """What session_decode --frames says, without the flag of the last frame, which is known in time
     or not."""

@@ -7,78 +7,25 @@
  */
 #include "web/api_sources.h"
 #include "web/control_board.h"
+#include "web/control_wishes.h"
 #include "web/handlers.h"
 #include "web/http_reply.h"
 #include "web/stream_request.h"
 #include "web/web.h"
 
-#include <cjson/cJSON.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { CONNECT_MS = 3000, OPEN_MS = 8000, ASK_MS = 5000 };
 
-#define PATCH_HINT "as in {\"ExposureTime\": 5000, \"AeEnable\": true}"
-
-/* ---- the body of PATCH ---- */
-
-static bool value_read(const cJSON *item, double *out)
-{
-    *out = cJSON_IsBool(item) ? cJSON_IsTrue(item) : item->valuedouble;
-    return (cJSON_IsBool(item) || cJSON_IsNumber(item)) && isfinite(*out);
-}
-
-/* A number, true or false, or an array of them. */
-static bool wish_read(const cJSON *item, struct pelton_control *out)
-{
-    const cJSON *value;
-    *out = (struct pelton_control){.n = 0};
-    if (!item->string || strlen(item->string) >= sizeof(out->name))
-        return false;
-    memcpy(out->name, item->string, strlen(item->string));
-    if (!cJSON_IsArray(item)) {
-        out->n = 1;
-        return value_read(item, &out->value[0]);
-    }
-    cJSON_ArrayForEach(value, item)
-    {
-        if (out->n == PELTON_CONTROL_VALUES || !value_read(value, &out->value[out->n++]))
-            return false;
-    }
-    return out->n > 0;
-}
-
-/* Fills in the wishes. False: answered. */
-static bool wishes_read(struct http_request *r, const cJSON *body, struct control_list *out,
-                        enum MHD_Result *result)
-{
-    const cJSON *item;
-    if (!cJSON_IsObject(body) || !body->child) {
-        *result = http_fail(r, MHD_HTTP_BAD_REQUEST, PATCH_HINT, "the body is no object of JSON");
-        return false;
-    }
-    cJSON_ArrayForEach(item, body)
-    {
-        if (out->n < PELTON_MAX_CONTROLS && wish_read(item, &out->control[out->n])) {
-            out->n++;
-            continue;
-        }
-        *result = http_fail(
-            r, MHD_HTTP_BAD_REQUEST, PATCH_HINT, "%.40s: %s", item->string ? item->string : "",
-            out->n < PELTON_MAX_CONTROLS ? "expected a number, true, false or an array"
-                                         : "more controls than there are");
-        return false;
-    }
-    return true;
-}
-
 static bool patch_read(struct http_request *r, struct control_list *out, enum MHD_Result *result)
 {
-    cJSON *body = r->body ? cJSON_ParseWithLength(r->body, r->body_size) : NULL;
-    bool good = wishes_read(r, body, out, result);
-    cJSON_Delete(body);
-    return good;
+    char why[WISHES_WHY];
+    if (control_wishes_read(r->body ? r->body : "", r->body_size, out, why))
+        return true;
+    *result = http_fail(r, MHD_HTTP_BAD_REQUEST,
+                        "as in {\"ExposureTime\": 5000, \"AeEnable\": true}", "%s", why);
+    return false;
 }
 
 /* ---- the daemon ---- */
@@ -114,11 +61,9 @@ static enum MHD_Result controls_answer(struct http_request *r, struct control_li
 {
     struct pelton_failure why;
     struct http_json out;
-    bool set = list->n > 0;
     if (controls_ask(r, list, &why) < 0)
         return stream_fail(r, &why);
-    if (set)
-        control_board_put(r->web->controls, list);
+    control_board_offer(r->web->controls, list);
     if (!http_json_begin(&out))
         return http_fail(r, MHD_HTTP_INTERNAL_SERVER_ERROR, "free some memory", "no memory");
     json_open(&out.json, NULL, '{');

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * /api/v1/openapi.json: the route table in the form of OpenAPI 3. The parameters of streams are
- * those of http_query.c.
+ * /api/v1/openapi.json: the route table in the form of OpenAPI 3.1. The parameters of streams
+ * are those of http_query.c, the bodies those of api_schemas.c.
  */
+#include "web/api_schemas.h"
 #include "web/handlers.h"
 #include "web/http_query.h"
 #include "web/http_reply.h"
@@ -45,16 +46,35 @@ static void parameters_write(struct json *j, const struct http_route *route)
     json_close(j, ']');
 }
 
-static void response_write(struct json *j, const char *status, const char *about, const char *type)
+/* type NULL: no body. schema NULL: any of this type. */
+static void content_write(struct json *j, const char *type, const char *schema)
+{
+    json_open(j, "content", '{');
+    json_open(j, type, '{');
+    if (schema)
+        api_schema_refer(j, "schema", schema);
+    json_close(j, '}');
+    json_close(j, '}');
+}
+
+static void response_write(struct json *j, const char *status, const char *about, const char *type,
+                           const char *schema)
 {
     json_open(j, status, '{');
     json_text(j, "description", about);
-    if (type) {
-        json_open(j, "content", '{');
-        json_open(j, type, '{');
-        json_close(j, '}');
-        json_close(j, '}');
-    }
+    if (type)
+        content_write(j, type, schema);
+    json_close(j, '}');
+}
+
+static void request_write(struct json *j, const struct http_route *route)
+{
+    const char *schema = api_request_schema(route);
+    if (!schema)
+        return;
+    json_open(j, "requestBody", '{');
+    json_bool(j, "required", true);
+    content_write(j, "application/json", schema);
     json_close(j, '}');
 }
 
@@ -67,10 +87,14 @@ static void operation_write(struct json *j, const struct http_route *route)
     json_open(j, method, '{');
     json_text(j, "summary", route->summary);
     parameters_write(j, route);
+    request_write(j, route);
     json_open(j, "responses", '{');
-    response_write(j, empty ? "204" : "200", route->summary, empty ? NULL : route->type);
-    response_write(j, "default", "{\"error\": cause, \"hint\": next step}", "application/json");
+    response_write(j, empty ? "204" : "200", route->summary, empty ? NULL : route->type,
+                   api_answer_schema(route));
+    response_write(j, "default", "A refusal, or a failure", "application/json", "Error");
     json_close(j, '}');
+    if (strcmp(route->pattern, "/api/v1/events") == 0)
+        api_events_describe(j);
     if (route->access == HTTP_PUBLIC) {
         json_open(j, "security", '[');
         json_close(j, ']');
@@ -99,6 +123,7 @@ static void paths_write(struct json *j)
 static void security_write(struct json *j)
 {
     json_open(j, "components", '{');
+    api_schemas_write(j);
     json_open(j, "securitySchemes", '{');
     json_open(j, "token", '{');
     json_text(j, "type", "http");
@@ -120,7 +145,7 @@ enum MHD_Result api_description_get(struct http_request *r)
     if (!http_json_begin(&out))
         return http_fail(r, MHD_HTTP_INTERNAL_SERVER_ERROR, "free some memory", "no memory");
     json_open(&out.json, NULL, '{');
-    json_text(&out.json, "openapi", "3.0.3");
+    json_text(&out.json, "openapi", "3.1.0");
     json_open(&out.json, "info", '{');
     json_text(&out.json, "title", "pelton-web");
     json_text(&out.json, "version", "1");

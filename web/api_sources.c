@@ -4,6 +4,8 @@
  */
 #include "web/api_sources.h"
 
+#include "daemon/monotonic.h"
+#include "web/encoded_source.h"
 #include "web/handlers.h"
 #include "web/http_reply.h"
 #include "web/web.h"
@@ -16,6 +18,11 @@ const char *source_state_word(enum pelton_source_state state)
     static const char *const words[] = {"closed",   "opening", "running", "lost",
                                         "back-off", "ended",   "removed"};
     return (size_t)state < sizeof(words) / sizeof(*words) ? words[state] : "unknown";
+}
+
+bool source_is_file(const struct pelton_source *s)
+{
+    return !strstr(s->uri, "://") || strncmp(s->uri, "file://", 7) == 0;
 }
 
 bool source_is_camera(const struct pelton_source *s)
@@ -47,6 +54,7 @@ void source_write(struct json *j, const struct pelton_source *s, const struct wa
     json_text(j, "address", s->uri);
     json_bool(j, "camera", camera);
     json_bool(j, "encoded", !camera);
+    json_bool(j, "live", !source_is_file(s));
     json_bool(j, "software", d->known && (d->status.software || d->status.libavcodec));
     format_write(j, s);
 }
@@ -111,15 +119,18 @@ enum MHD_Result api_source_get(struct http_request *r)
     struct watched_source s;
     struct http_json out;
     enum MHD_Result result;
+    char mime[64];
     if (!source_named(r, &s, &result))
         return result;
+    bool known = !r->head && source_mime(r, &s.source, mime);
     daemon_watch_state(r->web->watch, &d);
     if (!http_json_begin(&out))
         return http_fail(r, MHD_HTTP_INTERNAL_SERVER_ERROR, "free some memory", "no memory");
     json_open(&out.json, NULL, '{');
     source_write(&out.json, &s.source, &d);
     json_text(&out.json, "codec", s.source.codec);
-    json_number(&out.json, "since_s", (double)s.source.since_ns * 1e-9);
+    json_text(&out.json, "mime", known ? mime : NULL);
+    json_number(&out.json, "since_s", (double)(monotonic_ns() - s.source.since_ns) * 1e-9);
     json_close(&out.json, '}');
     return http_json_end(r, MHD_HTTP_OK, &out);
 }

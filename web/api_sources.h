@@ -11,6 +11,8 @@
 
 /* A raw camera: the daemon develops its frames. */
 bool source_is_camera(const struct pelton_source *s);
+/* It ends; cameras and network sources go on. */
+bool source_is_file(const struct pelton_source *s);
 const char *source_state_word(enum pelton_source_state state);
 /* Its members, into an object that is open. */
 void source_write(struct json *j, const struct pelton_source *s, const struct watched_daemon *d);

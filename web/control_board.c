@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * The controls of cameras: see control_board.h. It keeps the last list of each of the sources that
- * changed last.
+ * changed last. Equal lists are no change.
  */
 #include "web/control_board.h"
 
@@ -45,12 +45,90 @@ static struct control_list *board_place(struct control_board *b, const char *sou
     return oldest;
 }
 
+static bool controls_equal(const struct control_list *a, const struct control_list *b)
+{
+    return strcmp(a->source, b->source) == 0 && a->n == b->n &&
+           memcmp(a->control, b->control, a->n * sizeof(a->control[0])) == 0;
+}
+
+static void place_fill(struct control_board *b, struct control_list *place,
+                       const struct control_list *list)
+{
+    if (controls_equal(place, list))
+        return;
+    *place = *list;
+    place->change = ++b->change;
+}
+
 void control_board_put(struct control_board *b, const struct control_list *list)
 {
     pthread_mutex_lock(&b->lock);
-    struct control_list *to = board_place(b, list->source);
-    *to = *list;
-    to->change = ++b->change;
+    place_fill(b, board_place(b, list->source), list);
+    pthread_mutex_unlock(&b->lock);
+}
+
+void control_board_offer(struct control_board *b, const struct control_list *list)
+{
+    pthread_mutex_lock(&b->lock);
+    struct control_list *place = board_place(b, list->source);
+    if (strcmp(place->source, list->source) != 0)
+        place_fill(b, place, list);
+    pthread_mutex_unlock(&b->lock);
+}
+
+static struct pelton_control *control_named(struct control_list *list, const char *name)
+{
+    for (uint32_t i = 0; i < list->n; i++)
+        if (strcmp(list->control[i].name, name) == 0)
+            return &list->control[i];
+    return NULL;
+}
+
+/* Of a switch; preset: where the camera has none. */
+static bool control_is_on(struct control_list *list, const char *name, bool preset)
+{
+    const struct pelton_control *c = control_named(list, name);
+    return c ? c->value[0] > 0 : preset;
+}
+
+/* What exposure control may move. Manual values are as they were set: the last frame may be older.
+ */
+static void camera_follow(struct control_list *list, const struct pelton_camera *camera)
+{
+    const struct {
+        const char *name, *mode; /* 0: automatic; NULL: always so */
+        double value;
+    } now[] = {{"ExposureTime", "ExposureTimeMode", camera->exposure_us},
+               {"AnalogueGain", "AnalogueGainMode", camera->analogue_gain},
+               {"DigitalGain", NULL, camera->digital_gain}};
+    if (!control_is_on(list, "AeEnable", true) || control_is_on(list, "AeLocked", false))
+        return;
+    for (size_t i = 0; i < sizeof(now) / sizeof(*now); i++) {
+        struct pelton_control *c = control_named(list, now[i].name);
+        if (c && (!now[i].mode || !control_is_on(list, now[i].mode, false)))
+            c->value[0] = now[i].value;
+    }
+}
+
+void control_board_follow(struct control_board *b, const char *source,
+                          const struct pelton_camera *camera)
+{
+    pthread_mutex_lock(&b->lock);
+    struct control_list *place = board_place(b, source);
+    struct control_list list = *place;
+    if (strcmp(place->source, source) == 0) {
+        camera_follow(&list, camera);
+        place_fill(b, place, &list);
+    }
+    pthread_mutex_unlock(&b->lock);
+}
+
+void control_board_forget(struct control_board *b, const char *source)
+{
+    pthread_mutex_lock(&b->lock);
+    struct control_list *place = board_place(b, source);
+    if (strcmp(place->source, source) == 0)
+        *place = (struct control_list){.n = 0};
     pthread_mutex_unlock(&b->lock);
 }
 

@@ -22,7 +22,17 @@ struct control_list {
 
 struct control_board *control_board_new(void); /* NULL: no memory */
 void control_board_free(struct control_board *b);
+/* As the daemon tells a change. */
 void control_board_put(struct control_board *b, const struct control_list *list);
+/* As the daemon answered a question, which may be older than its last change: it counts where
+ * nothing is known of the source. */
+void control_board_offer(struct control_board *b, const struct control_list *list);
+/* Exposure and gains in effect for the last frame, where exposure control moves them and the
+ * source's controls are known. */
+void control_board_follow(struct control_board *b, const char *source,
+                          const struct pelton_camera *camera);
+/* The source does not run: nobody knows what it will have. */
+void control_board_forget(struct control_board *b, const char *source);
 /* The list with the lowest number above `seen`. False: there is none. */
 bool control_board_next(struct control_board *b, uint64_t seen, struct control_list *out);
 /* The number of the last change. */

@@ -7,6 +7,7 @@
 
 #include "daemon/log.h"
 #include "daemon/monotonic.h"
+#include "web/control_board.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -22,6 +23,7 @@ struct daemon_watch {
     pthread_cond_t changed;
     atomic_bool ending;
     char *socket;
+    struct control_board *board;
     struct watched_daemon daemon;
     struct watched_source sources[MOST];
     size_t n_sources;
@@ -114,6 +116,24 @@ static int status_ask(struct daemon_watch *w, struct pelton *conn)
     return 0;
 }
 
+/* One change of a source, or of its controls. */
+static void change_take(struct daemon_watch *w, const struct pelton *conn,
+                        const struct pelton_source *source)
+{
+    struct control_list list = {.n = 0};
+    list.n = pelton_source_controls(conn, list.control);
+    if (list.n) {
+        snprintf(list.source, sizeof(list.source), "%s", source->name);
+        control_board_put(w->board, &list);
+    } else if (source->state != PELTON_SOURCE_RUNNING) {
+        control_board_forget(w->board, source->name);
+    }
+    pthread_mutex_lock(&w->lock);
+    source_set(w, source);
+    pthread_cond_broadcast(&w->changed);
+    pthread_mutex_unlock(&w->lock);
+}
+
 /* Until the daemon goes away; its last failure then says why. */
 static void changes_follow(struct daemon_watch *w, struct pelton *conn)
 {
@@ -126,12 +146,8 @@ static void changes_follow(struct daemon_watch *w, struct pelton *conn)
             asked_ns = monotonic_ns();
         }
         rc = rc < 0 ? rc : pelton_sources_next(conn, SLICE_MS, &source);
-        if (rc > 0) {
-            pthread_mutex_lock(&w->lock);
-            source_set(w, &source);
-            pthread_cond_broadcast(&w->changed);
-            pthread_mutex_unlock(&w->lock);
-        }
+        if (rc > 0)
+            change_take(w, conn, &source);
         rc = rc == PELTON_ERR_TIMEOUT ? 0 : rc;
     }
 }
@@ -154,11 +170,12 @@ static void *watch_run(void *ctx)
     return NULL;
 }
 
-struct daemon_watch *daemon_watch_new(const char *socket)
+struct daemon_watch *daemon_watch_new(const char *socket, struct control_board *board)
 {
     struct daemon_watch *w = calloc(1, sizeof(*w));
     if (!w)
         return NULL;
+    w->board = board;
     w->socket = socket ? strdup(socket) : NULL;
     snprintf(w->daemon.cause, sizeof(w->daemon.cause), "the daemon has not been asked yet");
     pthread_mutex_init(&w->lock, NULL);

@@ -11,6 +11,7 @@
 
 #include "proto/pelton.h"
 
+struct control_board;
 struct daemon_watch;
 
 struct watched_source {
@@ -25,8 +26,9 @@ struct watched_daemon {
     struct pelton_status status;
 };
 
-/* socket NULL: as libpelton chooses. NULL: no memory, no thread. */
-struct daemon_watch *daemon_watch_new(const char *socket);
+/* socket NULL: as libpelton chooses. Controls that any client sets go to the board. NULL: no
+ * memory, no thread. */
+struct daemon_watch *daemon_watch_new(const char *socket, struct control_board *board);
 void daemon_watch_free(struct daemon_watch *w);
 
 void daemon_watch_state(struct daemon_watch *w, struct watched_daemon *out);

@@ -5,28 +5,21 @@
  * initialization segment. The type of MP4 names the codec, for MediaSource.
  */
 #include "daemon/log.h"
-#include "daemon/monotonic.h"
 #include "muxer/unit_muxer.h"
+#include "web/encoded_source.h"
 #include "web/handlers.h"
-#include "web/http_connections.h"
 #include "web/http_reply.h"
 #include "web/stream_request.h"
-#include "web/web.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONNECT_MS = 3000, FIRST_MS = 15000 };
-
 struct unit_body {
-    struct pelton *conn;
-    struct pelton_stream *stream;
-    struct pelton_info info;
+    struct encoded_source source;
     struct unit_muxer *muxer;
     const char *format;
-    struct pelton_frame first; /* while has_first */
-    bool has_first, ended, full;
+    bool ended, full;
     uint8_t *bytes; /* of the piece that is sent */
     size_t size, capacity;
     uint64_t left; /* units that the reader wants; 0: no end */
@@ -62,7 +55,7 @@ static int muxer_begin(struct unit_body *b, const struct pelton_frame *unit, int
 {
     struct unit_muxer_params params = {.format = b->format,
                                        .each_unit = true,
-                                       .rate = b->info.avg_frame_rate,
+                                       .rate = b->source.info.avg_frame_rate,
                                        .start_us = start_us,
                                        .write = piece_write,
                                        .ctx = b};
@@ -72,6 +65,7 @@ static int muxer_begin(struct unit_body *b, const struct pelton_frame *unit, int
 static int unit_add(struct unit_body *b, const struct pelton_frame *unit)
 {
     int rc = 0;
+    char mime[64];
     bool other = b->muxer && (unit->flags & PELTON_FRAME_KEY) && !unit_muxer_fits(b->muxer, unit);
     int64_t start_us = b->muxer ? unit_muxer_next_us(b->muxer) : 0;
     if (other) {
@@ -79,6 +73,7 @@ static int unit_add(struct unit_body *b, const struct pelton_frame *unit)
         unit_muxer_free(b->muxer);
         b->muxer = NULL;
     }
+    feed_counter_add(b->source.counter, unit, !b->muxer && unit_mime(unit, mime) ? mime : NULL);
     if (rc >= 0 && !b->muxer)
         rc = muxer_begin(b, unit, start_us);
     return rc < 0 ? rc : unit_muxer_add(b->muxer, unit);
@@ -100,7 +95,7 @@ static enum http_more body_unit(struct unit_body *b, struct pelton_frame *unit,
                                 struct http_piece *out)
 {
     int rc = unit_add(b, unit);
-    pelton_release(b->stream, unit);
+    pelton_release(b->source.stream, unit);
     if (rc < 0) {
         log_line(LOG_LEVEL_INFO, "%s: %s cannot hold the stream; a reader is cut", b->name,
                  b->format);
@@ -114,22 +109,19 @@ static enum http_more body_unit(struct unit_body *b, struct pelton_frame *unit,
 static enum http_more body_next(void *state, struct http_piece pieces[HTTP_PIECES])
 {
     struct unit_body *b = state;
-    struct pelton_frame unit = b->first;
+    struct pelton_frame unit;
     b->size = 0;
-    if (b->has_first) {
-        b->has_first = false;
-        return body_unit(b, &unit, &pieces[0]);
-    }
     if (b->ended)
         return HTTP_END;
-    int rc = pelton_next(b->stream, HTTP_PATIENCE_MS, &unit);
+    int rc = encoded_source_next(&b->source, HTTP_PATIENCE_MS, &unit);
     if (rc > 0)
         return body_unit(b, &unit, &pieces[0]);
     if (rc == 0)
         return body_finish(b, &pieces[0]);
     if (rc == PELTON_ERR_TIMEOUT)
         return HTTP_NOTHING;
-    log_line(LOG_LEVEL_INFO, "%s: a stream ends: %s", b->name, pelton_failure(b->conn)->cause);
+    log_line(LOG_LEVEL_INFO, "%s: a stream ends: %s", b->name,
+             pelton_failure(b->source.conn)->cause);
     return HTTP_ABORT;
 }
 
@@ -137,48 +129,12 @@ static void body_free(void *state)
 {
     struct unit_body *b = state;
     unit_muxer_free(b->muxer);
-    pelton_stream_close(b->stream);
-    pelton_close(b->conn);
+    encoded_source_close(&b->source);
     free(b->bytes);
     free(b);
 }
 
 /* ---- the request ---- */
-
-static bool request_waits(const struct http_request *r, int64_t end_ns)
-{
-    return monotonic_ns() < end_ns && !r->web->stopping && !http_connection_gone(r->connection);
-}
-
-/* The stream and its first unit. 0, or a code of libpelton. */
-static int body_open(struct unit_body *b, const struct http_request *r,
-                     const struct stream_request *q)
-{
-    int64_t end_ns = monotonic_ns() + (int64_t)FIRST_MS * 1000000;
-    char uri[HTTP_NAME + 8];
-    struct pelton_open_params params;
-    int rc = pelton_connect(r->web->options.socket, CONNECT_MS, &b->conn);
-    if (rc < 0)
-        return rc;
-    snprintf(uri, sizeof(uri), "source:%s", r->name);
-    pelton_open_params_init(&params);
-    params.uri = uri;
-    params.encoded = true;
-    params.policy = q->key.lossless ? PELTON_LOSSLESS : PELTON_LATEST;
-    rc = pelton_open_start(b->conn, &params, &b->stream);
-    if (rc < 0)
-        return rc;
-    do
-        rc = pelton_open_wait(b->stream, HTTP_PATIENCE_MS, &b->info);
-    while (rc == PELTON_ERR_TIMEOUT && request_waits(r, end_ns));
-    if (rc < 0)
-        return rc;
-    do
-        rc = pelton_next(b->stream, HTTP_PATIENCE_MS, &b->first);
-    while (rc == PELTON_ERR_TIMEOUT && request_waits(r, end_ns));
-    b->has_first = rc > 0;
-    return rc < 0 ? rc : b->has_first ? 0 : PELTON_ERR_INPUT;
-}
 
 /* NULL: answered. */
 static struct unit_body *body_make(struct http_request *r, const struct stream_request *q,
@@ -191,10 +147,10 @@ static struct unit_body *body_make(struct http_request *r, const struct stream_r
         b->format = format;
         b->left = q->query.frames;
         snprintf(b->name, sizeof(b->name), "%s", r->name);
-        rc = body_open(b, r, q);
+        rc = encoded_source_open(&b->source, r, q->key.lossless);
         if (rc == 0)
             return b;
-        why = *pelton_failure(b->conn);
+        why = *pelton_failure(b->source.conn);
         why.code = rc;
         body_free(b);
     }
@@ -218,15 +174,14 @@ static enum MHD_Result units_get(struct http_request *r, const char *format, con
 {
     struct stream_request q;
     enum MHD_Result result;
-    char codec[16], full[64];
-    snprintf(full, sizeof(full), "%s", type);
+    char full[64];
     if (!request_reads(r, &q, &result))
         return result;
     struct unit_body *b = body_make(r, &q, format, &result);
     if (!b)
         return result;
-    if (!strcmp(format, "mp4") && unit_codec_string(&b->first, codec))
-        snprintf(full, sizeof(full), "%s; codecs=\"%s\"", type, codec);
+    if (strcmp(format, "mp4") != 0 || !unit_mime(&b->source.first, full))
+        snprintf(full, sizeof(full), "%s", type);
     if (r->head) {
         body_free(b);
         return http_reply(r, MHD_HTTP_OK, full, "", 0);

@@ -8,6 +8,7 @@
 #include "proto/exposure_json.h"
 #include "web/web.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,9 +18,9 @@ enum { SOURCES = 256 };
 /* A frame of the last look. */
 struct event_mark {
     char name[128];
-    uint64_t sequence;
+    uint64_t speaker, sequence;
     int64_t seen_ns;
-    double fps;
+    double fps; /* not a number: not known yet */
 };
 
 static struct event_mark *mark_of(struct event_frames *e, const char *name)
@@ -30,7 +31,7 @@ static struct event_mark *mark_of(struct event_frames *e, const char *name)
     if (e->n_marks == SOURCES)
         return NULL;
     struct event_mark *m = &e->marks[e->n_marks++];
-    *m = (struct event_mark){.seen_ns = 0};
+    *m = (struct event_mark){.speaker = 0};
     memcpy(m->name, name, strlen(name) + 1);
     return m;
 }
@@ -39,8 +40,9 @@ static struct event_mark *mark_of(struct event_frames *e, const char *name)
 static void mark_move(struct event_mark *m, const struct feed_figures *f)
 {
     double seconds = (double)(f->seen_ns - m->seen_ns) * 1e-9;
-    bool follows = m->seen_ns && f->last.sequence >= m->sequence && seconds > 0;
-    m->fps = follows ? (double)(f->last.sequence - m->sequence) / seconds : 0;
+    bool follows = m->speaker == f->speaker && f->last.sequence >= m->sequence && seconds > 0;
+    m->fps = follows ? (double)(f->last.sequence - m->sequence) / seconds : NAN;
+    m->speaker = f->speaker;
     m->sequence = f->last.sequence;
     m->seen_ns = f->seen_ns;
 }
@@ -62,7 +64,8 @@ size_t event_frames_look(struct event_frames *e, struct web *web, int64_t now_ns
         struct event_mark *m = mark_of(e, e->figures[i].name);
         if (!m || !e->figures[i].seen_ns || now_ns - e->figures[i].seen_ns > FRESH_NS)
             continue;
-        mark_move(m, &e->figures[i]);
+        if (e->figures[i].seen_ns != m->seen_ns)
+            mark_move(m, &e->figures[i]);
         e->figures[n++] = e->figures[i];
     }
     return n;
@@ -82,6 +85,8 @@ static void stages_write(struct json *j, const struct feed_figures *f)
     json_open(j, "stages", '{');
     if (frame->camera.present) {
         stage_write(j, "develop", frame->received_ns, frame->decoded_ns);
+    } else if (f->encoded) {
+        stage_write(j, "read", frame->received_ns, frame->decoded_ns);
     } else {
         stage_write(j, "parse", frame->received_ns, at[PELTON_TRACE_PARSED]);
         stage_write(j, "entropy", at[PELTON_TRACE_ENTROPY_BEGIN], at[PELTON_TRACE_ENTROPY_END]);
@@ -125,7 +130,7 @@ void event_frames_write(struct event_frames *e, size_t i, struct json *j)
     const struct feed_figures *f = &e->figures[i];
     const struct event_mark *m = mark_of(e, f->name);
     json_text(j, "name", f->name);
-    json_number(j, "fps", m ? m->fps : 0);
+    json_number(j, "fps", m ? m->fps : NAN);
     json_number(j, "age_ms", f->age_ms);
     stages_write(j, f);
     drops_write(j, f->dropped_source, f->dropped_decoder, f->dropped_client);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * /api/v1/events: server-sent events. `daemon` and `source` come at first and at each change,
- * `controls` at each change that this gateway made, `frames` once a second for each source that it
- * reads. A comment keeps a silent connection alive.
+ * `controls` at each change that any client made, and once a second while exposure control moves a
+ * camera that this gateway reads. `frames` comes once a second for each source that it reads. A
+ * comment keeps a silent connection alive.
  */
 #include "daemon/monotonic.h"
 #include "web/api_sources.h"
@@ -95,6 +96,9 @@ static void frames_tell(struct event_body *b, int64_t now, FILE *file)
         return;
     b->frames_ns = now;
     for (size_t n = event_frames_look(&b->frames, b->web, now), i = 0; i < n; i++) {
+        const struct feed_figures *f = &b->frames.figures[i];
+        if (f->last.camera.present)
+            control_board_follow(b->web->controls, f->name, &f->last.camera);
         event_begin(file, "frames", &j);
         event_frames_write(&b->frames, i, &j);
         event_end(file, &j);

@@ -35,21 +35,8 @@ static unsigned depth_for(const struct feed_tap *t, size_t frame_size)
     return (unsigned)(fit < RING_LEAST ? RING_LEAST : fit > TAP_RING ? TAP_RING : fit);
 }
 
-static void drops_count(struct feed_tap *t, const struct pelton_frame *f)
-{
-    const uint64_t now[3] = {f->dropped_source, f->dropped_decoder, f->dropped_client};
-    uint64_t *const sums[3] = {&t->source->figures.dropped_source,
-                               &t->source->figures.dropped_decoder,
-                               &t->source->figures.dropped_client};
-    for (int i = 0; i < 3; i++) {
-        *sums[i] += now[i] > t->dropped[i] ? now[i] - t->dropped[i] : 0;
-        t->dropped[i] = now[i];
-    }
-}
-
 void tap_publish(struct feed_tap *t, struct web_frame *frame)
 {
-    struct feed_figures *figures = &t->source->figures;
     t->depth = depth_for(t, frame->size);
     for (uint64_t n = t->made > TAP_RING ? t->made - TAP_RING : 0; n + t->depth <= t->made; n++) {
         feed_drop(t->ring[n % TAP_RING]);
@@ -58,12 +45,7 @@ void tap_publish(struct feed_tap *t, struct web_frame *frame)
     t->ring[t->made % TAP_RING] = frame;
     t->made++;
     t->waits[0] = 0;
-    figures->frames++;
-    figures->bytes += frame->size;
-    figures->last = frame->info;
-    figures->seen_ns = monotonic_ns();
-    figures->age_ms = (double)(figures->seen_ns - frame->info.received_ns) * 1e-6;
-    drops_count(t, &frame->info);
+    figures_count(&t->source->figures, &t->share, &frame->info, frame->size);
     pthread_cond_broadcast(&t->news);
 }
 
@@ -93,20 +75,6 @@ static struct feed_tap *tap_find(struct feed *f, const struct feed_key *key)
     return NULL;
 }
 
-static struct feed_source *source_find(struct feed *f, const char *name)
-{
-    for (struct feed_source *s = f->sources; s; s = s->next)
-        if (strcmp(s->figures.name, name) == 0)
-            return s;
-    struct feed_source *s = calloc(1, sizeof(*s));
-    if (!s)
-        return NULL;
-    snprintf(s->figures.name, sizeof(s->figures.name), "%s", name);
-    s->next = f->sources;
-    f->sources = s;
-    return s;
-}
-
 static struct feed_tap *tap_make(struct feed *f, const struct feed_key *key)
 {
     struct feed_tap *t = calloc(1, sizeof(*t));
@@ -116,7 +84,8 @@ static struct feed_tap *tap_make(struct feed *f, const struct feed_key *key)
     t->feed = f;
     t->key = *key;
     t->state = FEED_FRAME;
-    t->source = source_find(f, key->source);
+    t->source = feed_source_find(f, key->source);
+    t->share.number = ++f->shares;
     pthread_cond_init(&t->news, NULL);
     if (!t->source || pthread_create(&thread, NULL, feed_loop_run, t) != 0) {
         free(t);

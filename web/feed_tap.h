@@ -19,6 +19,13 @@ struct feed_source {
     struct feed_source *next;
 };
 
+/* One subscription's part of the figures. */
+struct feed_share {
+    uint64_t number;     /* never 0 */
+    bool encoded;        /* it gives access units */
+    uint64_t dropped[3]; /* as the last frame told them */
+};
+
 struct feed_tap {
     struct feed *feed;
     struct feed_key key;
@@ -35,7 +42,7 @@ struct feed_tap {
     enum feed_news state; /* FEED_FRAME while it runs */
     struct pelton_failure failure;
     char waits[256];
-    uint64_t dropped[3]; /* as the last frame told them */
+    struct feed_share share;
 };
 
 struct feed {
@@ -43,6 +50,7 @@ struct feed {
     pthread_cond_t empty; /* the last tap is gone */
     struct feed_tap *first;
     struct feed_source *sources;
+    uint64_t shares; /* so many were made */
     char *socket;
     atomic_bool ending;
 };
@@ -56,5 +64,13 @@ void *feed_loop_run(void *tap);
 /* Takes the frame over. */
 void tap_publish(struct feed_tap *t, struct web_frame *frame);
 void tap_finish(struct feed_tap *t, enum feed_news state, const struct pelton_failure *why);
+
+/* ---- feed_counter.c; the caller holds the lock ---- */
+
+/* NULL: no memory. */
+struct feed_source *feed_source_find(struct feed *f, const char *name);
+/* Counts one frame of a subscription. */
+void figures_count(struct feed_figures *figures, struct feed_share *share,
+                   const struct pelton_frame *frame, size_t size);
 
 #endif

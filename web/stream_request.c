@@ -50,12 +50,6 @@ static bool query_read(struct http_request *r, struct stream_query *out, enum MH
     return false;
 }
 
-/* A file ends; cameras and network sources go on. */
-static bool source_is_file(const struct pelton_source *s)
-{
-    return !strstr(s->uri, "://") || strncmp(s->uri, "file://", 7) == 0;
-}
-
 bool stream_request_read(struct http_request *r, struct stream_request *out,
                          enum MHD_Result *result)
 {

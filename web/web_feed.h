@@ -54,9 +54,17 @@ struct feed_figures {
     uint64_t skipped, overrun; /* frames that readers skipped; readers that were cut */
     uint64_t encodes;
     double encode_s; /* CPU time of scaling and encoding */
+    /* The rest is of one subscription, the first that reads now: numbers of frames of two do not
+     * follow each other. */
+    uint64_t speaker;
     struct pelton_frame last;
+    bool encoded;    /* it is an access unit */
     int64_t seen_ns; /* when it came; 0: none has come */
     double age_ms;   /* from its capture to then */
+    /* Of MP4, as MediaSource takes it: video/mp4; codecs="avc1.64001f". Empty: nobody read it so.
+     */
+    char mime[64];
+    int64_t mime_ns; /* when that was known */
 };
 
 struct feed *feed_new(const char *socket);
@@ -82,5 +90,16 @@ void feed_drop(struct web_frame *frame);
 /* Why no frame comes, while the tap waits; else empty. */
 void feed_waits(struct feed_reader *r, char cause[256]);
 void feed_close(struct feed_reader *r); /* NULL allowed */
+
+/* ---- readers of access units: each has a stream of its own, and counts here what it gets ---- */
+
+struct feed_counter;
+
+struct feed_counter *feed_counter_new(struct feed *f, const char *source); /* NULL: no memory */
+/* One unit. mime: of an MP4 that begins with it; else NULL. */
+void feed_counter_add(struct feed_counter *c, const struct pelton_frame *unit, const char *mime);
+void feed_counter_free(struct feed_counter *c); /* NULL allowed */
+/* The figures of one source. False: it was never read. */
+bool feed_figures_of(struct feed *f, const char *source, struct feed_figures *out);
 
 #endif

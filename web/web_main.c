@@ -4,6 +4,7 @@
  * previews, and no frame of another reader.
  */
 #include "daemon/log.h"
+#include "daemon/notify.h"
 #include "web/control_board.h"
 #include "web/daemon_watch.h"
 #include "web/web_feed.h"
@@ -58,20 +59,21 @@ static void signals_wait(struct web *w, const sigset_t *set)
 static int serve(struct web *w, const sigset_t *signals, int fd)
 {
     w->connections = http_connections_new(&w->options.limits);
-    w->watch = daemon_watch_new(w->options.socket);
-    w->feed = feed_new(w->options.socket);
     w->controls = control_board_new();
+    w->watch = w->controls ? daemon_watch_new(w->options.socket, w->controls) : NULL;
+    w->feed = feed_new(w->options.socket);
     struct http_server *server =
-        w->connections && w->watch && w->feed && w->controls ? http_server_start(w, fd) : NULL;
+        w->connections && w->watch && w->feed ? http_server_start(w, fd) : NULL;
     if (server) {
         log_line(LOG_LEVEL_NOTICE, "listening at %s%s", w->place, w->tls ? ", TLS" : "");
+        service_notify("READY=1");
         signals_wait(w, signals);
     }
     w->stopping = true;
     http_server_stop(server);
     feed_free(w->feed);
-    control_board_free(w->controls);
     daemon_watch_free(w->watch);
+    control_board_free(w->controls);
     http_connections_free(w->connections);
     return server ? 0 : EXIT_OTHER;
 }

@@ -142,7 +142,8 @@ static void send_current(struct broker *b, const struct ask *a)
     client_send(a->client, WIRE_DEVICES_REPLY, a->client_request, 0, &m.base);
 }
 
-/* What was set lasts: with the source that has a name, else with the stream. */
+/* What was set lasts: with the source that has a name, else with the stream. Who watches the source
+ * is told. */
 static void controls_keep(struct broker_stream *s, const ProtobufCMessage *set,
                           const ProtobufCMessage *now)
 {
@@ -152,6 +153,8 @@ static void controls_keep(struct broker_stream *s, const ProtobufCMessage *set,
     struct kept_controls *k = source->origin ? &source->origin->controls : source->controls;
     if (k)
         kept_controls_add(k, (const Pelton__Controls *)set, (const Pelton__ControlsReply *)now);
+    if (source->origin && ((const Pelton__Controls *)set)->n_set)
+        named_tell_controls(source->origin, (const Pelton__ControlsReply *)now);
 }
 
 void asks_answer(struct worker_process *w, const struct frame *f, ProtobufCMessage *body)

@@ -12,6 +12,7 @@
 #include "daemon/broker/devices.h"
 
 #include "camera/camera_params.h"
+#include "daemon/broker/named.h"
 #include "daemon/broker/stream_state.h"
 #include "daemon/broker/worker_link.h"
 
@@ -177,14 +178,25 @@ static unsigned streams_of(const struct broker *b, const struct worker_process *
     return n;
 }
 
+/* That of another reader of the same network source, which shares its connection. NULL: none. */
+static struct worker_process *worker_of_source(const struct broker_stream *s)
+{
+    const struct broker_stream *other = s->source.origin ? s->broker->streams : NULL;
+    while (other && (other->source.origin != s->source.origin || !other->worker ||
+                     other->state == STREAM_ENDED || other->state == STREAM_CLOSED))
+        other = other->next;
+    bool shared = other && s->source.origin->config.kind == SOURCE_NETWORK;
+    return shared ? other->worker : NULL;
+}
+
 /* The worker with the fewest streams, among those that run or may be started. The first worker gets
  * all cameras, because one process has to hold them. */
 struct worker_process *devices_choose(const struct broker_stream *s, uint64_t now_ms)
 {
     struct broker *b = s->broker;
-    struct worker_process *best = NULL;
-    if (camera_address(s->source.open->uri))
-        return b->workers;
+    struct worker_process *best = NULL, *same = worker_of_source(s);
+    if (camera_address(s->source.open->uri) || same)
+        return same ? same : b->workers;
     unsigned fewest = 0;
     for (unsigned i = 0; i < b->n_workers; i++) {
         struct worker_process *w = &b->workers[i];

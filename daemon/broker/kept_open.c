@@ -4,8 +4,7 @@
  *
  * The daemon is a client of itself, without a connection, and reads each such source without taking
  * frames (PELTON_NONE). A camera then runs, is metered and opened again when it is lost; readers
- * join it. Of a network source only key pictures are decoded, because each reader has a connection
- * of its own.
+ * join it. Of a network source only key pictures are decoded: its readers join the connection.
  *
  * CLOSED -> open (always_on, or the first reader) -> CLOSED (close_after has passed, or the
  * configuration says so). The failure modes are those of the source. What time may mend is tried

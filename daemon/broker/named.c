@@ -6,8 +6,8 @@
  * CLOSED -> OPENING (first reader) -> RUNNING -> LOST -> BACKOFF -> RUNNING ...
  * It is ENDED when the stream of its last reader has ended by itself, and CLOSED when its last
  * reader has closed it. The daemon itself counts as a reader here, where it keeps the source open.
- * The state is that of the camera or connection that the readers share. Where each reader has a
- * connection of its own, the latest news of any of them counts.
+ * The state is that of the camera or connection that the readers share. The latest news of any of
+ * them counts.
  */
 #include "daemon/broker/named.h"
 
@@ -98,21 +98,37 @@ static void source_describe(const struct named_source *n, size_t text, struct so
     out->msg.since_ns = n->since_ns;
 }
 
-static void source_send_event(struct client *c, const struct named_source *n, bool removed)
+/* now NULL: its state has changed. */
+static void source_send_event(struct client *c, const struct named_source *n, bool removed,
+                              const Pelton__ControlsReply *now)
 {
     Pelton__SourceEvent m = PELTON__SOURCE_EVENT__INIT;
     struct source_message source;
     source_describe(n, sizeof(source.uri), &source);
     m.source = &source.msg;
     m.removed = removed;
+    m.n_controls = now ? now->n_controls : 0;
+    m.controls = now ? now->controls : NULL;
     client_send(c, WIRE_SOURCE_EVENT, 0, 0, &m.base);
+}
+
+static void watchers_tell(const struct named_source *n, bool removed,
+                          const Pelton__ControlsReply *now)
+{
+    for (struct client *c = n->broker->clients; c; c = c->next)
+        if (c->watches && !c->closing && client_may_read(c, n))
+            source_send_event(c, n, removed, now);
 }
 
 void named_tell(const struct named_source *n, bool removed)
 {
-    for (struct client *c = n->broker->clients; c; c = c->next)
-        if (c->watches && !c->closing && client_may_read(c, n))
-            source_send_event(c, n, removed);
+    watchers_tell(n, removed, NULL);
+}
+
+void named_tell_controls(const struct named_source *n, const Pelton__ControlsReply *now)
+{
+    if (now->n_controls <= PELTON_MAX_CONTROLS)
+        watchers_tell(n, false, now);
 }
 
 void named_set_rights(struct named_source *n, const struct source_rights *rights)
@@ -124,7 +140,7 @@ void named_set_rights(struct named_source *n, const struct source_rights *rights
         n->config.rights = *rights;
         bool may = client_may_read(c, n);
         if (c->watches && !c->closing && could != may)
-            source_send_event(c, n, could);
+            source_send_event(c, n, could, NULL);
     }
     n->config.rights = *rights;
 }
@@ -158,7 +174,7 @@ void named_watch(struct client *c, uint32_t request_id, bool stop)
     client_send(c, WIRE_SOURCES_REPLY, request_id, 0, &m.base);
     for (const struct named_source *n = c->broker->named; n && !stop; n = n->next)
         if (client_may_read(c, n))
-            source_send_event(c, n, false);
+            source_send_event(c, n, false, NULL);
 }
 
 /* ---- what happens to it ---- */

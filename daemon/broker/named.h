@@ -52,6 +52,8 @@ void named_state(struct broker_stream *s, Pelton__SourceState__State state, cons
 
 /* Tells the clients that watch and may read it. */
 void named_tell(const struct named_source *n, bool removed);
+/* Tells them that a client has set controls, with all there are now. */
+void named_tell_controls(const struct named_source *n, const Pelton__ControlsReply *now);
 /* Tells those that watch whether it comes or goes for them. */
 void named_set_rights(struct named_source *n, const struct source_rights *rights);
 /* Answers Sources and WatchSources. */

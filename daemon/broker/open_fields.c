@@ -49,6 +49,8 @@ void open_fields_attach(struct broker_stream *s, struct open_fields *fields)
     o->settings = fields->list;
     o->login = NULL;
     controls_attach(s, fields);
+    fields->client_shared = o->shared;
+    o->shared = s->source.origin && s->source.origin->config.kind == SOURCE_NETWORK;
     if (!s->source.origin)
         return;
     const struct configured_source *c = &s->source.origin->config;
@@ -72,4 +74,5 @@ void open_fields_detach(struct broker_stream *s, const struct open_fields *field
     o->login = fields->client_login;
     o->n_controls = fields->n_controls;
     o->controls = fields->client_controls;
+    o->shared = fields->client_shared;
 }

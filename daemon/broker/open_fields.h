@@ -18,6 +18,7 @@ struct open_fields {
     Pelton__Setting **client_settings;
     Pelton__Control **client_controls;
     Pelton__Login *client_login;
+    protobuf_c_boolean client_shared;
 };
 
 /* fields lives until open_fields_detach. */

@@ -48,13 +48,18 @@ void reader_pool_send(struct reader_pool *p, uint32_t slot)
     p->slots[slot].state = SLOT_CLIENT;
 }
 
+bool reader_pool_holds(const struct reader_pool *p, uint32_t slot, uint32_t generation,
+                       enum slot_state state)
+{
+    return slot < p->n_slots && p->slots[slot].state == state &&
+           p->slots[slot].generation == generation;
+}
+
 bool reader_pool_release(struct reader_pool *p, uint32_t slot, uint32_t generation,
                          enum slot_state from)
 {
-    if (slot >= p->n_slots || p->slots[slot].state != from ||
-        p->slots[slot].generation != generation) {
+    if (!reader_pool_holds(p, slot, generation, from))
         return false;
-    }
     p->slots[slot].state = SLOT_FREE;
     p->held--;
     return true;

@@ -36,6 +36,9 @@ void reader_pool_free(struct reader_pool *p); /* NULL allowed */
 bool reader_pool_take(struct reader_pool *p, uint32_t slot, uint32_t generation);
 /* PENDING -> CLIENT */
 void reader_pool_send(struct reader_pool *p, uint32_t slot);
+/* Whether the slot is in that state with that generation. */
+bool reader_pool_holds(const struct reader_pool *p, uint32_t slot, uint32_t generation,
+                       enum slot_state state);
 /* from -> FREE; false where the slot is not in that state with that generation. */
 bool reader_pool_release(struct reader_pool *p, uint32_t slot, uint32_t generation,
                          enum slot_state from);

@@ -27,10 +27,16 @@ static bool can_pass(int code)
            code == PELTON_ERR_NOT_FOUND || code == PELTON_ERR_INPUT;
 }
 
+/* A source that ends sooner ends such a reader, too: who wants a part has had one. */
+static bool wants_part(const struct broker_stream *s)
+{
+    return s->source.open->max_frames || s->source.open->duration_us > 0;
+}
+
 static bool comes_back(const struct broker_stream *s)
 {
     int code = s->end.code;
-    if (s->probe || s->broker->closing)
+    if (s->probe || s->broker->closing || (code == PELTON_OK && wants_part(s)))
         return false;
     if (s->source.live)
         return s->replied || can_pass(code);
@@ -38,15 +44,35 @@ static bool comes_back(const struct broker_stream *s)
     return code == PELTON_ERR_CHANGED && s->replied && s->source.resumable;
 }
 
-static void stream_wait(struct broker_stream *s, uint64_t now_ms)
+/* Readers of a source are opened again together, as they share its connection. NULL: no other one
+ * waits. */
+static const struct stream_retry *retry_of_others(const struct broker_stream *s)
+{
+    const struct broker_stream *other = s->source.named ? s->broker->streams : NULL;
+    while (other && (other->state != STREAM_WAITING || other->source.named != s->source.named))
+        other = other->next;
+    return other ? &other->retry : NULL;
+}
+
+static uint64_t retry_next(struct broker_stream *s, uint64_t now_ms)
 {
     struct stream_retry *r = &s->retry;
-    const char *cause = s->end.code ? s->end.cause : "the source has ended", *name = stream_name(s);
+    const struct stream_retry *others = retry_of_others(s);
+    if (others && others->retry_ms > now_ms) {
+        r->backoff = others->backoff;
+        return others->retry_ms - now_ms;
+    }
     if (now_ms - r->opened_ms >= BACKOFF_HEALTHY_MS)
         backoff_reset(&r->backoff);
-    /* differs from stream to stream and from time to time */
-    uint64_t wait = backoff_next(&r->backoff, uv_hrtime() ^ (uint64_t)(uintptr_t)s);
-    r->retry_ms = now_ms + wait;
+    /* differs from source to source and from time to time */
+    return backoff_next(&r->backoff, uv_hrtime() ^ (uint64_t)(uintptr_t)s);
+}
+
+static void stream_wait(struct broker_stream *s, uint64_t now_ms)
+{
+    const char *cause = s->end.code ? s->end.cause : "the source has ended", *name = stream_name(s);
+    uint64_t wait = retry_next(s, now_ms);
+    s->retry.retry_ms = now_ms + wait;
     stream_enter(s, STREAM_WAITING);
     s->delivery.discont = true;
     delivery_keep_drops(&s->delivery);

@@ -105,6 +105,7 @@ static void move_reader(struct broker_stream *s, const struct named_source *n)
     backoff_reset(&s->retry.backoff);
     s->deaths.strikes = 0;
     delivery_keep_drops(&s->delivery);
+    delivery_hide(s);
     if (s->replied)
         stream_send_state(s, PELTON__SOURCE_STATE__STATE__RESTARTING, cause);
     named_state(s, PELTON__SOURCE_STATE__STATE__OPENING, cause);
@@ -125,7 +126,7 @@ static void source_update(struct broker *b, struct named_source *n, struct named
          same_rights = rights_same(&n->config.rights, &made->config.rights),
          same = same_address && upkeep_same(&n->config.upkeep, &made->config.upkeep);
     named_set_rights(n, &made->config.rights);
-    n->config.upkeep = made->config.upkeep;
+    upkeep_swap(&n->config.upkeep, &made->config.upkeep);
     if (!same_rights)
         refuse_readers(b, n);
     out->kept += same && same_rights;
@@ -138,7 +139,8 @@ static void source_update(struct broker *b, struct named_source *n, struct named
     struct configured_source before = n->config;
     n->config = made->config;
     made->config = before;
-    n->controls.n = 0; /* those of the new settings count */
+    upkeep_swap(&n->config.upkeep, &made->config.upkeep); /* it was taken over above */
+    n->controls.n = 0;                                    /* those of the new settings count */
     move_readers(b, n);
     named_tell(n, false);
 }

@@ -118,6 +118,14 @@ static unsigned most_restarts(struct broker *b)
     return most;
 }
 
+static uint64_t most_kept(const struct broker *b)
+{
+    uint64_t most = 0;
+    for (unsigned i = 0; i < b->n_workers; i++)
+        most = b->workers[i].kept_units > most ? b->workers[i].kept_units : most;
+    return most;
+}
+
 /* -1: it says nothing. */
 static int64_t quota_used(const struct client *c, enum quota q)
 {
@@ -135,6 +143,8 @@ static int64_t quota_used(const struct client *c, enum quota q)
         return (int64_t)longest_queue(b);
     case QUOTA_RESTARTS:
         return most_restarts(b);
+    case QUOTA_KEPT:
+        return (int64_t)most_kept(b);
     default:
         return -1;
     }

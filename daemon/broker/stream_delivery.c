@@ -19,6 +19,7 @@
 #include "daemon/monotonic.h"
 #include "daemon/log.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -97,8 +98,11 @@ static void pools_trim(struct stream_delivery *d)
 static bool slot_release(struct broker_stream *s, struct reader_pool *p, uint32_t slot,
                          uint32_t generation, enum slot_state from)
 {
-    if (!reader_pool_release(p, slot, generation, from))
+    if (!reader_pool_holds(p, slot, generation, from))
         return false;
+    if (last_frame_keeps(&s->delivery.last, p, slot, generation, from))
+        return true;
+    reader_pool_release(p, slot, generation, from);
     if (s->state == STREAM_OPEN && p->wid == s->wid) {
         Pelton__Release m = PELTON__RELEASE__INIT;
         m.epoch = p->worker_epoch;
@@ -107,6 +111,23 @@ static bool slot_release(struct broker_stream *s, struct reader_pool *p, uint32_
         worker_send(s->worker, WIRE_RELEASE, 0, s->wid, &m.base, -1);
     }
     return true;
+}
+
+/* The slot of the one before goes, unless somebody else has it. pool NULL: there is none now. */
+static void last_replace(struct broker_stream *s, struct reader_pool *pool, uint32_t slot,
+                         uint32_t generation)
+{
+    struct last_frame before = s->delivery.last;
+    s->delivery.last = (struct last_frame){.pool = pool, .slot = slot, .generation = generation};
+    if (before.pool && before.given_back)
+        slot_release(s, before.pool, before.slot, before.generation, before.state);
+    pools_trim(&s->delivery);
+}
+
+void delivery_hide(struct broker_stream *s)
+{
+    last_replace(s, NULL, 0, 0);
+    s->delivery.repaint = true;
 }
 
 void delivery_release(struct broker_stream *s, const Pelton__Release *m)
@@ -142,7 +163,10 @@ uint32_t delivery_pool_depth(const struct broker_stream *s)
 {
     const Pelton__Open *o = s->source.open;
     uint32_t spare = o->encoded ? UNITS_SPARE : FIFO_SPARE;
-    return o->policy == PELTON_FIFO ? most_waiting(o) + spare : o->depth;
+    uint32_t kept = placeholder_is_last(s);
+    return o->policy == PELTON_FIFO ? most_waiting(o) + spare + kept
+           : o->depth               ? o->depth + kept
+                                    : 0;
 }
 
 /* Whether the oldest waiting frame has to go: there are more than wanted, or the worker would have
@@ -170,6 +194,7 @@ static void drop_oldest(struct broker_stream *s)
 
 void delivery_forget(struct broker_stream *s)
 {
+    delivery_hide(s);
     while (s->delivery.head)
         drop_oldest(s);
 }
@@ -211,29 +236,43 @@ void delivery_credit(struct broker_stream *s, uint32_t count)
 
 /* ---- from the worker ---- */
 
-/* A format as bytes, to be announced again. */
+/* A format as bytes, to be announced again; without the numbers of its pool, which are: */
 struct packed_format {
+    uint32_t slots;
+    uint64_t memfd_size;
     size_t size;
     uint8_t bytes[];
 };
 
-static void format_keep(struct broker_stream *s, const Pelton__FormatChanged *m)
+static void format_keep(struct broker_stream *s, const Pelton__FormatChanged *from)
 {
+    Pelton__FormatChanged plain = *from, *m = &plain;
     const struct named_source *n = s->source.named;
     struct stream_delivery *d = &s->delivery;
     free(d->format);
     d->format = NULL;
     if (!n || m->device || !m->memfd_size)
         return;
+    m->epoch = m->slots = 0;
+    m->memfd_size = 0;
     size_t size = pelton__format_changed__get_packed_size(m);
     d->format = malloc(sizeof(*d->format) + size);
-    if (d->format)
-        d->format->size = pelton__format_changed__pack(m, d->format->bytes);
+    if (!d->format)
+        return;
+    d->format->slots = from->slots;
+    d->format->memfd_size = from->memfd_size;
+    d->format->size = pelton__format_changed__pack(m, d->format->bytes);
 }
 
 static Pelton__FormatChanged *format_again(const struct stream_delivery *d)
 {
-    return pelton__format_changed__unpack(NULL, d->format->size, d->format->bytes);
+    Pelton__FormatChanged *m =
+        pelton__format_changed__unpack(NULL, d->format->size, d->format->bytes);
+    if (m) {
+        m->slots = d->format->slots;
+        m->memfd_size = d->format->memfd_size;
+    }
+    return m;
 }
 
 /* The newest pool, and its epoch, for the client. */
@@ -352,17 +391,45 @@ static bool left_out(struct broker_stream *s, const Pelton__FrameReady *m)
 
 /* ---- while the source is down ---- */
 
+static bool format_same(const struct packed_format *a, const struct packed_format *b)
+{
+    return a && b && a->size == b->size && memcmp(a->bytes, b->bytes, a->size) == 0;
+}
+
+/* The memory that another reader of the source has got for the same format. -1: none. */
+static int placeholder_of_others(const struct broker_stream *s)
+{
+    const struct broker_stream *other = s->broker->streams;
+    while (other &&
+           (other == s || other->source.named != s->source.named || !other->delivery.placeholders ||
+            other->delivery.repaint || other->delivery.pools == other->delivery.present ||
+            !format_same(other->delivery.format, s->delivery.format)))
+        other = other->next;
+    return other ? fcntl(other->delivery.pools->memfd, F_DUPFD_CLOEXEC, 0) : -1;
+}
+
+static int placeholder_fd(const struct broker_stream *s, const Pelton__FormatChanged *m)
+{
+    const struct stream_delivery *d = &s->delivery;
+    bool last = placeholder_is_last(s) && d->last.pool && d->last.pool == d->present;
+    int fd = placeholder_is_last(s) ? -1 : placeholder_of_others(s);
+    return fd >= 0 ? fd
+                   : placeholder_memory(m, s->source.named->config.upkeep.picture,
+                                        last ? &d->last : NULL);
+}
+
 static struct reader_pool *placeholder_pool(struct broker_stream *s)
 {
     struct stream_delivery *d = &s->delivery;
-    if (d->pools != d->present)
+    if (d->pools != d->present && !d->repaint)
         return d->pools;
+    d->repaint = false;
     Pelton__FormatChanged *m = format_again(d);
     struct reader_pool *p = NULL;
     if (m) {
         m->slots = PLACEHOLDER_SLOTS;
         m->memfd_size = m->slots * m->slot_size;
-        int fd = placeholder_memory(m);
+        int fd = placeholder_fd(s, m);
         p = fd < 0 ? NULL : reader_pool_create(m, 0, fd);
         if (p)
             pool_announce(s, p, m);
@@ -445,6 +512,8 @@ bool delivery_frame(struct broker_stream *s, const Pelton__FrameReady *from_work
     s->down = false;
     if (!placeholder_over(s, p) || !pending_push(d, p, m))
         return false;
+    if (placeholder_is_last(s) && !(m->flags & PELTON_FRAME_CORRUPT) && m->view != 1)
+        last_replace(s, p, m->slot, m->generation);
     d->next_sequence = m->sequence + 1;
     d->last_pts = m->pts;
     d->last_ns = m->received_ns;

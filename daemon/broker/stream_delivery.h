@@ -13,7 +13,7 @@ void delivery_free(struct stream_delivery *d);
  * Frames leave for the client at once. */
 bool delivery_format(struct broker_stream *s, Pelton__FormatChanged *m, int memfd);
 bool delivery_frame(struct broker_stream *s, const Pelton__FrameReady *m);
-/* A frame of grey in place of one of the source, which is down. */
+/* A frame in place of one of the source, which is down. */
 void delivery_placeholder(struct broker_stream *s);
 /* From the client. */
 void delivery_release(struct broker_stream *s, const Pelton__Release *m);
@@ -22,6 +22,8 @@ void delivery_credit(struct broker_stream *s, uint32_t count);
 uint32_t delivery_pool_depth(const struct broker_stream *s);
 /* The session's drops count from now on; the next session counts from 0. */
 void delivery_keep_drops(struct stream_delivery *d);
+/* Nothing that the source has sent is shown any more, in placeholders neither. */
+void delivery_hide(struct broker_stream *s);
 /* Frames that wait do not leave any more. */
 void delivery_forget(struct broker_stream *s);
 /* The subscriber holds every slot of the newest pool. */

@@ -11,6 +11,7 @@
 
 #include "daemon/backoff.h"
 #include "daemon/broker/broker.h"
+#include "daemon/broker/last_frame.h"
 #include "proto/frame_spacing.h"
 #include "proto/wire.h"
 
@@ -54,7 +55,9 @@ struct stream_delivery {
     struct reader_pool *pools;    /* newest first */
     struct reader_pool *present;  /* among them: the worker writes it; NULL: none */
     struct packed_format *format; /* of that one, where placeholders may follow; NULL: none */
+    struct last_frame last;       /* where it may be shown (placeholder.c) */
     uint32_t placeholders;        /* since the source was lost */
+    bool repaint;                 /* the next placeholder shows something else */
     uint64_t placeholder_ms;      /* when the next placeholder is due */
     int64_t last_pts, last_ns;    /* of the last frame, and when it was received */
     struct pending_frame *head, **tail;

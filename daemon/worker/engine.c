@@ -9,10 +9,10 @@
  */
 #include "daemon/worker/engine/engine.h"
 
-#include "daemon/worker/camera/v4l2_stream.h"
 #include "daemon/worker/memory/machine.h"
 #include "daemon/worker/schedule/knobs.h"
 #include "daemon/worker/source/index_cache.h"
+#include "daemon/worker/source/live_source.h"
 #include "daemon/worker/engine/session_internal.h"
 #include "daemon/worker/steps/coders.h"
 #include "daemon/worker/steps/entropy_gpu.h"
@@ -58,7 +58,7 @@ static void stop_threads(struct engine *e)
 
 static void engine_free(struct engine *e)
 {
-    v4l2_streams_free(e->streams);
+    live_sources_free(e->live);
     index_cache_free(e->indexes);
     memory_free(&e->memory);
     uv_mutex_destroy(&e->gpu_opens);
@@ -194,9 +194,11 @@ static int engine_open(struct engine *e)
 {
     av_log_set_level(AV_LOG_QUIET);
     e->idle_ns = e->params.idle_ns ? e->params.idle_ns : MEMORY_IDLE_NS;
-    e->streams = v4l2_streams_create();
+    e->live = live_sources_create(e->params.kept_units ? e->params.kept_units : LIVE_KEPT,
+                                  e->params.memory_host ? e->params.memory_host / LIVE_SHARE
+                                                        : UINT64_MAX);
     e->indexes = index_cache_create();
-    if (!e->streams || !e->indexes)
+    if (!e->live || !e->indexes)
         return PELTON_ERR_NOMEM;
     if (!split_tuning_parse(e->params.split, &e->schedule.setting.tuning)) {
         engine_log(e, 0, "debug.split is no list as batches=4,choice=2");

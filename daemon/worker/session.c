@@ -10,6 +10,7 @@
  */
 #include "codec/parameter_sets.h"
 #include "daemon/worker/engine/session_internal.h"
+#include "daemon/worker/source/live_source.h"
 #include "daemon/worker/steps/store.h"
 
 #include <stdio.h>
@@ -93,15 +94,17 @@ static struct session *session_new(struct engine *e, const struct pelton_open_pa
 }
 
 int session_open(struct engine *e, const struct pelton_open_params *params,
-                 struct wire_stretch stretch, uint64_t resume_sequence, bool probe_only,
-                 const struct feed_callbacks *callbacks, void *ctx, struct session **out)
+                 const struct session_extra *extra, const struct feed_callbacks *callbacks,
+                 void *ctx, struct session **out)
 {
     struct session *s = session_new(e, params);
     if (!s)
         return PELTON_ERR_NOMEM;
-    s->stretch = stretch;
-    s->resume_sequence = resume_sequence;
+    bool probe_only = extra->probe_only;
+    s->stretch = extra->stretch;
+    s->resume_sequence = extra->resume_sequence;
     s->probe_only = probe_only;
+    s->shared = extra->shared;
     s->lavc = e->lavc || (params->encoded && !probe_only);
     subscription_init(
         &s->sub, &(struct subscription_owner){&e->lock, s->lavc ? NULL : e->gpu, session_wake, s},
@@ -189,6 +192,11 @@ void engine_refused(struct engine *e, uint64_t out[H264_LIMITS])
     engine_unlock(e);
 }
 
+void engine_live(struct engine *e, struct live_usage *out)
+{
+    live_sources_usage(e->live, out);
+}
+
 void engine_memory(struct engine *e, struct pelton_stats *out)
 {
     struct gpu_held held = {0};
@@ -198,7 +206,9 @@ void engine_memory(struct engine *e, struct pelton_stats *out)
         out->worker_gpu[i] = held.device[i];
         out->worker_host[i] = held.host[i];
     }
-    out->worker_host[PELTON_MEMORY_HEAP] = memory_heap(&e->memory);
+    struct live_usage live;
+    live_sources_usage(e->live, &live);
+    out->worker_host[PELTON_MEMORY_HEAP] = memory_heap(&e->memory) + live.held;
 }
 
 /* Memory: what is held now; after the end, the most that was. */

@@ -45,6 +45,7 @@ struct engine_params {
     uint64_t entropy_memory;
     /* bytes that the worker may hold of the device and of the host; 0: by what is free */
     uint64_t memory_device, memory_host;
+    uint64_t kept_units;       /* bytes that a live source keeps for new readers; 0: the preset */
     struct h264_limits limits; /* of each stream */
     int64_t idle_ns;           /* without work, before memory is given back; 0: MEMORY_IDLE_NS */
     bool gpu_motion; /* the GPU derives motion, if it entropy-decodes; else the coders do it all */
@@ -79,6 +80,14 @@ void engine_close(struct engine *e, void (*closed)(void *ctx), void *ctx);
 /* The process is about to end by _exit: sums are logged, nothing is freed. */
 void engine_leave(struct engine *e);
 
+/* What a session is told beside the parameters of its reader. */
+struct session_extra {
+    struct wire_stretch stretch;
+    uint64_t resume_sequence;
+    bool probe_only;
+    bool shared; /* all readers of the address share one connection */
+};
+
 /* Returns at once; a source that cannot be opened ends with on_end. fd, where used, becomes the
  * session's; params and its strings are borrowed for the call only. No callback runs before
  * session_open has returned. resume_sequence: 0, or after the loss of an earlier worker the first
@@ -87,13 +96,20 @@ void engine_leave(struct engine *e);
  * made, where references need them, but neither get a slot of the pool nor on_frame. (Decoding may
  * start at any earlier IDR whose sequence is known.) */
 int session_open(struct engine *e, const struct pelton_open_params *params,
-                 struct wire_stretch stretch, uint64_t resume_sequence, bool probe_only,
-                 const struct feed_callbacks *callbacks, void *ctx, struct session **out);
+                 const struct session_extra *extra, const struct feed_callbacks *callbacks,
+                 void *ctx, struct session **out);
 /* A reader is done with a slot; a wrong epoch, slot or generation is ignored. */
 void session_release(struct session *s, uint32_t epoch, uint32_t slot, uint32_t generation);
 void session_stats(struct session *s, struct pelton_stats *out);
 /* What streams were refused by their limits. */
 void engine_refused(struct engine *e, uint64_t out[H264_LIMITS]);
+/* Access units of live sources. */
+struct live_usage {
+    uint64_t held;    /* bytes */
+    uint64_t most;    /* bytes that one source keeps for new readers */
+    uint64_t refused; /* times that a source gave up such units, as they were too many */
+};
+void engine_live(struct engine *e, struct live_usage *out);
 /* Fills worker_gpu and worker_host: what the whole worker holds. */
 void engine_memory(struct engine *e, struct pelton_stats *out);
 /* Asynchronous: on_end follows. s is gone when on_end returns, whether session_close was called

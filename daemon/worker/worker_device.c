@@ -162,6 +162,7 @@ static int engine_open(struct worker_proto *w)
         .entropy_memory = o->engine.entropy_memory << 20,
         .memory_device = memory_of(o, o->engine.memory_device),
         .memory_host = memory_of(o, o->engine.memory_host),
+        .kept_units = o->limits.kept_units,
         .limits = {.unit_bytes = (uint32_t)o->limits.access_unit,
                    .nal_bytes = (uint32_t)o->limits.nal_unit,
                    .frame_mbs = (uint32_t)o->limits.picture},
@@ -211,8 +212,8 @@ static int clip_open(void *ctx, const struct pelton_open_params *params,
 {
     struct worker_proto *w = ctx;
     struct session *s = NULL;
-    int rc = session_open(w->engine, params, (struct wire_stretch){0}, 0, false, callbacks,
-                          callbacks_ctx, &s);
+    int rc =
+        session_open(w->engine, params, &(struct session_extra){0}, callbacks, callbacks_ctx, &s);
     *clip = s;
     return rc;
 }

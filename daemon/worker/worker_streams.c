@@ -41,6 +41,7 @@ bool worker_send_held(struct worker_proto *w)
 {
     struct pelton_stats stats = {0};
     struct quota_counts counts = {0};
+    struct live_usage live = {0};
     Pelton__StatsReply m;
     uint64_t sum = 0, refused[H264_LIMITS];
     if (w->engine) {
@@ -51,6 +52,8 @@ bool worker_send_held(struct worker_proto *w)
         counts.refused[QUOTA_SEI] = refused[H264_LIMIT_SEI];
         counts.refused[QUOTA_PICTURE] = refused[H264_LIMIT_PICTURE];
         counts.refused[QUOTA_SLICES] = refused[H264_LIMIT_SLICES];
+        engine_live(w->engine, &live);
+        counts.refused[QUOTA_KEPT] = live.refused;
     }
     counts.refused[QUOTA_LOG_LINES] = log_left_out();
     for (int i = 0; i < PELTON_MEMORY_MOST; i++)
@@ -59,6 +62,7 @@ bool worker_send_held(struct worker_proto *w)
     m.refused = counts.refused;
     m.n_refused = QUOTAS;
     m.sandbox = w->sandbox;
+    m.kept_units = live.most;
     channel_send(&w->ch, WIRE_STATS_REPLY, 0, 0, &m.base, NULL, 0);
     bool same = sum == w->memory_sent;
     w->memory_sent = sum;
@@ -131,8 +135,11 @@ static int stream_start(struct worker_stream *ws, const Pelton__Open *m, int fd,
         rc = camera_start_reader(ws, m, &p, failure);
     } else if (rc == 0) {
         p.fd = fd;
-        rc = session_open(w->engine, &p, stretch, m->resume_sequence, ws->probe, &worker_callbacks,
-                          ws, &ws->session);
+        struct session_extra extra = {.stretch = stretch,
+                                      .resume_sequence = m->resume_sequence,
+                                      .probe_only = ws->probe,
+                                      .shared = m->shared};
+        rc = session_open(w->engine, &p, &extra, &worker_callbacks, ws, &ws->session);
     }
     free(address);
     if (rc < 0 && fd >= 0)

@@ -1,6 +1,6 @@
 # Makes a manual page out of Markdown, by lowdown:
 #   cmake -DIN=X.md -DOUT=X.8 -DTITLE=X -DSECTION=8 -DVERSION=0.1.0 -DLOWDOWN=lowdown -P THIS
-# @KEYS@ becomes the table of keys that PELTOND prints, @OPTIONS@ the help of PELTON_WEB. NAME, a
+# @KEYS@ becomes the table of keys that PELTOND prints, @OPTIONS@ the help of PROGRAM. NAME, a
 # line, takes the place of a document's own title.
 file(READ "${IN}" text)
 
@@ -16,8 +16,8 @@ if(DEFINED PELTOND)
     string(REPLACE ", )\n" ")\n" keys "${keys}")
     string(REPLACE "@KEYS@" "${keys}" text "${text}")
 endif()
-if(DEFINED PELTON_WEB)
-    execute_process(COMMAND "${PELTON_WEB}" --help OUTPUT_VARIABLE options
+if(DEFINED PROGRAM)
+    execute_process(COMMAND "${PROGRAM}" --help OUTPUT_VARIABLE options
         COMMAND_ERROR_IS_FATAL ANY)
     string(REGEX REPLACE "^[^\n]*\n\n[^\n]*\n" "" options "${options}")
     string(REGEX REPLACE "(^|\n)  " "\\1    " options "${options}")

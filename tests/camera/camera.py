@@ -484,7 +484,7 @@ def settings(args, clip):
                   f"settings: matrix and range of {name}: Y {have[:1]!r}, expected "
                   f"{low + span * luma:.1f}")
         sizes = {"yuv420p": 1.5, "nv12": 1.5, "p010le": 3, "gray": 1, "rgb24": 3, "rgba": 4,
-                 "rgb48le": 6}
+                 "bgr24": 3, "bgra": 4, "rgb48le": 6}
         have = {f: len(get("part", f)) for f in sizes}
         check(have == {f: int(16 * 12 * n) for f, n in sizes.items()},
               f"settings: formats by --pix-fmt, region and output size: {have}")

@@ -549,13 +549,14 @@ def changed_streams(args, folder):
         reader.end()
 
 
-def h264_units(args, folder, sets_once, size="128x96"):
+def h264_units(args, folder, sets_once, size="128x96", gop=20):
     """Access units of x264 and FFmpeg's hashes of their pictures."""
     path = folder + "/camera.264"
     source = ["-f", "lavfi", "-i", f"testsrc2=size={size}:rate=30"]
-    subprocess.run([args.ffmpeg, "-v", "error", "-nostdin", "-y", *source, "-frames:v", "60",
-                    "-c:v", "libx264", "-preset", "veryfast", "-tune", "zerolatency", "-g", "20",
-                    "-pix_fmt", "yuv420p", "-bsf:v", "h264_metadata=aud=insert", path], check=True)
+    subprocess.run([args.ffmpeg, "-v", "error", "-nostdin", "-y", *source, "-frames:v",
+                    str(3 * gop), "-c:v", "libx264", "-preset", "veryfast", "-tune", "zerolatency",
+                    "-g", str(gop), "-pix_fmt", "yuv420p", "-bsf:v", "h264_metadata=aud=insert",
+                    path], check=True)
     data, aud = open(path, "rb").read(), b"\0\0\0\1\x09"
     cuts = [i for i in range(len(data)) if data.startswith(aud, i)] + [len(data)]
     units = [data[a:b] for a, b in zip(cuts, cuts[1:])]
@@ -642,6 +643,47 @@ def h264(args, folder):
             r.end()
 
 
+def copied(args, daemon, size):
+    """So many bytes of the source "cam" as they came, and the seconds until they were there."""
+    began = time.monotonic()
+    p = subprocess.Popen([args.bin + "/pelton", "pipe", "--socket", daemon.socket, "-loglevel",
+                          "error", "-c", "copy", "-f", "h264", "cam"], stdout=subprocess.PIPE)
+    got = p.stdout.read(size)
+    took = time.monotonic() - began
+    p.kill()
+    p.wait()
+    return got, took
+
+
+def encoded(args, folder):
+    """The device's bytes, also where parameter sets come once and key pictures are far apart; with
+    the pictures of another reader from the same opening of the device."""
+    home, stream, config = folder + "/encoded", folder + "/stream5", folder + "/encoded.yaml"
+    os.makedirs(home)
+    path, gop = home + "/video0", 240
+    units = h264_units(args, folder, True, gop=gop)[0]
+    write_stream(stream, units)
+    describe(path, formats="H264", stream=stream, width=128, height=96, fps=30)
+    with open(config, "w") as f:
+        f.write(f"version: 1\nsources:\n  cam: {{uri: \"v4l2://{path}\", format: H264}}\n")
+    with t.Daemon(args, "-c", config, env=environment(args, home)) as daemon:
+        forget(path)
+        wanted = b"".join(units[:30])
+        check(copied(args, daemon, len(wanted))[0] == wanted,
+              "encoded: the first 30 units, byte by byte")
+        reader = Reader(args, daemon.socket, "source:cam")
+        check(reader.wait_frame(time.monotonic(), 20) is not None, "encoded: a reader of frames")
+        t.wait_until(lambda: len(reader.lines) > 60, 5)
+        openings = lambda: sum(l.startswith("memory") for l in log(path))
+        wanted, stretch, before = b"".join(units[:60]), t.Stretch(), openings()
+        got, took = copied(args, daemon, len(wanted))
+        check(got == wanted, "encoded: a later reader has the units since the key picture")
+        t.check_time(check, took < 1, stretch,
+                     f"encoded: 60 units, two seconds of them, came within {took:.2f} s")
+        check(openings() == before, f"encoded: one opening for both, {openings()} in all")
+        reader.end()
+
+
 def memory(args, folder):
     """The device writes into our memory where it can (2 in the shim's log is USERPTR, 1 mapped),
     with the same result; else its frames are copied."""
@@ -680,7 +722,8 @@ def memory(args, folder):
 
 
 TESTS = {f.__name__: f for f in (pictures, planes, lies, shared, choice, control, jpeg, memory,
-                                 h264, plugging, changes, changed_and_gone, changed_streams)}
+                                 h264, encoded, plugging, changes, changed_and_gone,
+                                 changed_streams)}
 
 
 def main():

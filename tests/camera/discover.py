@@ -11,6 +11,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 import peltontest as t
 from devices import describe, environment
+from onvif_camera import HEAD, Camera
 
 FAILURES = []
 SOAP = ('<e:Envelope xmlns:e="http://www.w3.org/2003/05/soap-envelope" '
@@ -20,7 +21,7 @@ SOAP = ('<e:Envelope xmlns:e="http://www.w3.org/2003/05/soap-envelope" '
         '</d:ProbeMatches></e:Body></e:Envelope>')
 MATCH = ('<d:ProbeMatch><a:EndpointReference><a:Address>{urn}</a:Address></a:EndpointReference>'
          '<d:Types>{types}</d:Types><d:Scopes>{scopes}</d:Scopes>'
-         '<d:XAddrs>http://203.0.113.9/onvif/device_service</d:XAddrs></d:ProbeMatch>')
+         '<d:XAddrs>{services}</d:XAddrs></d:ProbeMatch>')
 TYPES, SCOPE = "dn:NetworkVideoTransmitter", "onvif://www.onvif.org/"
 
 
@@ -50,10 +51,11 @@ class Responder(threading.Thread):
                 self.socket.sendto(answer if isinstance(answer, bytes) else answer.encode(), who)
 
 
-def match(urn, name="", hardware="", types=TYPES):
+def match(urn, name="", hardware="", types=TYPES,
+          services="http://203.0.113.9/onvif/device_service"):
     scopes = "\n".join(SCOPE + s for s in (f"name/{name}" if name else "type/video",
                                            f"hardware/{hardware}" if hardware else "location/x"))
-    return MATCH.format(urn=urn, types=types, scopes=scopes)
+    return MATCH.format(urn=urn, types=types, scopes=scopes, services=services)
 
 
 def discover(args, *words, env=None):
@@ -136,7 +138,7 @@ def onvif(args):
     check("NetworkVideoTransmitter" in probe and "discovery/Probe" in probe
           and re.search(r"uuid:[0-9a-f]{8}-[0-9a-f]{4}-4", probe) is not None, "onvif: the probe")
     yaml = discover(args, "--yaml", "--probe", responder.place, "--timeout", "0.5").stdout
-    check("user: admin, password_file: front.key" in yaml
+    check('user: "admin", password_file: front.key' in yaml
           and "to be added: the path of its stream" in yaml, f"onvif: {yaml}")
     checked(args, yaml, "onvif")
     out = discover(args, "--probe", "somewhere")
@@ -188,7 +190,121 @@ def hostile(args):
     checked(args, yaml, "hostile")
 
 
-TESTS = {f.__name__: f for f in (onvif, hostile, libcamera, v4l2)}
+def asked(args, cameras, *words):
+    """What is found of these cameras, by name; and what was said."""
+    responder = Responder(lambda i: [
+        SOAP.format(id=i, body=match(f"urn:uuid:{name}", name, services=c.services))
+        for name, c in cameras.items()])
+    have, said = listed(args, "--probe", responder.place, "--timeout", "0.3", *words)
+    return {c["name"]: c for c in have if c["kind"] == "onvif"}, said
+
+
+def streams(args):
+    """The addresses of streams: with and without a login, of old cameras, with a late clock."""
+    key, wrong = args.folder + "/key", args.folder + "/wrong"
+    open(key, "w").write("pass<word>\nmore\n")
+    open(wrong, "w").write("other\n")
+    cameras = {"open": Camera(), "locked": Camera("a&b", "pass<word>", behind=7200),
+               "old": Camera("a&b", "pass<word>", old=True)}
+    login = ("--user", "a&b", "--password-file", key)
+    main = "rtsp://127.0.0.1:8554/live/main?x=1&y=$2"
+    found, said = asked(args, cameras, *login)
+    for name, c in found.items():
+        check(c["uri"] == main and not c["missing"] and not c["cause"] and c["login"],
+              f"streams: {name}: {c['uri']} {c['cause']}")
+    check([(f["fourcc"], f["width"], f["height"], f["fps"], f.get("uri", "")[-9:])
+           for f in found["old"]["formats"]] ==
+          [("H264", 640, 360, 15, "?x=1&y=$2"), ("H264", 1920, 1080, 25, "?x=1&y=$2"),
+           ("H265", 3840, 2160, 25, ""), ("JPEG", 640, 480, 5, "")],
+          f"streams: profiles {found['old']['formats']}")
+    check(not any("pass" in body for _, body in cameras["locked"].requests),
+          "streams: the password does not leave")
+    found, said = asked(args, cameras)
+    check(found["open"]["uri"] == main and not found["open"]["login"]
+          and "wants a user: --user" in found["locked"]["cause"] and found["locked"]["missing"]
+          and found["locked"]["uri"] == "rtsp://127.0.0.1/", f"streams: without login {found}")
+    found, said = asked(args, cameras, "--user", "a&b", "--password-file", wrong)
+    check("another user or password" in found["locked"]["cause"], "streams: a wrong password: "
+          f"{found['locked']['cause']}")
+    responder = Responder(lambda i: [SOAP.format(id=i, body=match(
+        "urn:uuid:1", "Door", services=cameras["locked"].services))])
+    yaml = discover(args, "--yaml", "--probe", responder.place, "--timeout", "0.3", *login).stdout
+    check('door: {uri: "rtsp://127.0.0.1:8554/live/main?x=1&y=$$2", user: "a&b", password_file: '
+          'door.key}' in yaml and "#   H264 640x360, 15 fps: rtsp://127.0.0.1:8554/live/sub"
+          in yaml, f"streams: {yaml}")
+    checked(args, yaml, "streams")
+    for words, code, cause in ((("--user", "x"), 2, "go together"),
+                               (("--user", "x", "--password-file", "/none"), 4, "No such file"),
+                               (("--user", "x", "--password-file", "/dev/null"), 4, "no password")):
+        out = discover(args, *words)
+        check(out.returncode == code and cause in out.stderr, f"streams: {words} {out.stderr!r}")
+
+
+def slowly(wire):
+    """A byte now and then, for ever."""
+    wire.write(b"HTTP/1.1 200 OK\r\n\r\n")
+    while True:
+        wire.write(b" ")
+        wire.flush()
+        t.time.sleep(0.2)
+
+
+def liars(args):
+    """Services that lie, explode, or never end: words and no address, or the camera's own."""
+    bomb = '<!DOCTYPE b [<!ENTITY a "x">' + "".join(
+        f'<!ENTITY a{n} "&a{n - 1 if n else ""};&a{n - 1 if n else ""};">' for n in range(40)
+        ) + "]>"
+    out_of = "<!DOCTYPE x [<!ENTITY e SYSTEM 'file:///etc/passwd'>]>"
+    uri = lambda text: lambda body, answer: (HEAD.format(
+        f"<Uri>{text}</Uri>").encode() if "GetStreamUri" in body else answer)
+    raw = lambda data: {"raw": lambda wire: wire.write(data)}
+    big = b"HTTP/1.1 200 OK\r\nContent-Length: 999999999999\r\n\r\n" + b"<a>" * 400000
+    table = {
+        "bomb": {"lie": lambda b, a: bomb.encode() + HEAD.format("<Uri>&a39;</Uri>").encode()},
+        "entity": {"lie": lambda b, a: out_of.encode() + HEAD.format("<Uri>&e;</Uri>").encode()},
+        "deep": {"lie": lambda b, a: b"<a>" * 50000},
+        "cut": {"lie": lambda b, a: a[:len(a) // 2]},
+        "bytes": {"lie": lambda b, a: bytes(range(256)) * 50},
+        "empty": {"lie": lambda b, a: b""},
+        "file": {"lie": uri("file:///etc/shadow")},
+        "http": {"lie": uri("http://127.0.0.1/x")},
+        "lines": {"lie": uri("rtsp://h/a&#10;  root: {{uri: x}}")},
+        "quotes": {"lie": uri('rtsp://h/a"}}, x: {{y: "z')},
+        "long": {"lie": uri("rtsp://h/" + "a" * 5000)},
+        "port": {"lie": uri("rtsp://h:99999/a")},
+        "none": {"lie": uri("")},
+        "silent": {"raw": lambda wire: t.time.sleep(30)},
+        "slow": {"raw": slowly},
+        "big": raw(big),
+        "mute": raw(b""),
+        "no-http": raw(b"SSH-2.0-x\r\n\r\n"),
+        "chunks": raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\nabc"),
+        "chunk": raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+                     b"ffffffffffffffff\r\nabc\r\n0\r\n\r\n"),
+        "length": raw(b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n<a/>"),
+        "leads": raw(b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1/x\r\n\r\n"),
+        "head": raw(b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 100000)}
+    cameras = {name: Camera(**more) for name, more in table.items()}
+    cameras["stranger"] = Camera(lie=lambda b, a: a.replace(b"192.0.2.7", b"198.51.100.9"))
+    cameras["flood"] = Camera(lie=lambda b, a: a if "GetProfiles" not in b else HEAD.format(
+        '<Profiles token="x"><VideoEncoderConfiguration><Encoding>H264</Encoding>'
+        "</VideoEncoderConfiguration></Profiles>" * 1500).encode())
+    began = t.time.monotonic()
+    found, said = asked(args, cameras)
+    took = t.time.monotonic() - began
+    good = {n for n, c in found.items() if c["uri"].startswith("rtsp://127.0.0.1:8554/live/")}
+    check(good == {"stranger", "flood"}, f"liars: streams of {sorted(good)}")
+    wrong = {n: c["uri"] for n, c in found.items() if n not in good
+             and (c["uri"] != "rtsp://127.0.0.1/" or not c["cause"] or not c["missing"])}
+    check(len(found) == len(cameras) and not wrong, f"liars: {len(found)} cameras, words for each "
+          f"{wrong}")
+    print({n: c["cause"] for n, c in found.items() if n not in good})
+    check(len(cameras["flood"].requests) <= 12 and len(cameras["leads"].requests) <= 4,
+          f"liars: {len(cameras['flood'].requests)} requests to the one with many profiles")
+    check(took < t.patience(25), f"liars: all of them in {took:.1f} s")
+
+
+TESTS = {f.__name__: f for f in (onvif, streams, liars, hostile, libcamera, v4l2)}
 
 
 def main():

@@ -5,7 +5,7 @@ and all of it by a reload.
 
   upkeep.py NAME...
 """
-import json, pathlib, subprocess, sys, tempfile
+import json, os, pathlib, subprocess, sys, tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
@@ -155,12 +155,24 @@ def keys(args, clip):
     cases = {f'uri: "sim://{clip}", always_on: often': "always_on=often: expected yes or no",
              f'uri: "sim://{clip}", close_after: -1s': "close_after=-1s: expected a time",
              f'uri: "sim://{clip}", close_after: 2d': "close_after=2d: expected a time",
-             f'uri: "sim://{clip}", placeholder: red': "placeholder=red: expected none or gray",
+             f'uri: "sim://{clip}", placeholder: red': "placeholder=red: expected none, gray, "
+             "last or the name of a PNG file",
+             f'uri: "sim://{clip}", placeholder: away.png': "placeholder=away.png: No such file",
+             f'uri: "sim://{clip}", placeholder: {clip}': "no PNG file: ",
+             f'uri: "sim://{clip}", placeholder: cut.png': "cut.png: a damaged PNG file: ",
+             f'uri: "sim://{clip}", placeholder: wide.png': "5000x2 pixels, 4096 a side",
+             f'uri: "sim://{clip}", placeholder: pipe.png': "pipe.png: no plain file",
              f'uri: "sim://{clip}", alway_on: yes': "did you mean always_on?",
              f'uri: "{clip}", always_on: yes': "always_on: no key of this kind of source",
              f'uri: "{clip}", placeholder: gray': "placeholder: no key of this kind of source",
              'uri: "rtsp://localhost/a", close_after: 1s':
              "close_after: no key of this kind of source"}
+    for name, size in (("good", "64x48"), ("wide", "5000x2")):
+        subprocess.run([args.ffmpeg, "-v", "error", "-f", "lavfi", "-i", f"testsrc2=s={size}",
+                        "-frames:v", "1", f"{args.folder}/{name}.png"], check=True)
+    whole = pathlib.Path(args.folder + "/good.png").read_bytes()
+    pathlib.Path(args.folder + "/cut.png").write_bytes(whole[:len(whole) // 2])
+    os.mkfifo(args.folder + "/pipe.png")
     for text, words in cases.items():
         write_config(config, {"cam": text})
         out = run("--check")
@@ -169,6 +181,10 @@ def keys(args, clip):
                                  f'placeholder: gray'})
     said = run("--print-config").stdout
     check('always_on: yes, close_after: "1500ms", placeholder: gray' in said,
+          f"keys: printed: {said.splitlines()[-1:]}")
+    write_config(config, {"cam": f'uri: "sim://{clip}", placeholder: good.png'})
+    said = run("--print-config").stdout
+    check(", placeholder: good.png" in said or ', placeholder: "good.png"' in said,
           f"keys: printed: {said.splitlines()[-1:]}")
     listed = run("--list-keys").stdout
     check(all(f"\nsources.NAME.{k}\t" in listed for k in ("always_on", "close_after",

@@ -446,6 +446,12 @@ int pelton_sources_next_sized(struct pelton *conn, int timeout_ms, struct pelton
     return fail(&conn->failure, PELTON_ERR_GONE, "no daemon");
 }
 
+uint32_t pelton_source_controls_sized(const struct pelton *conn, struct pelton_control *out,
+                                      uint32_t most, size_t size)
+{
+    return 0;
+}
+
 int pelton_reload_sized(struct pelton *conn, int timeout_ms, struct pelton_reloaded *out,
                         size_t size)
 {

@@ -4,7 +4,7 @@
 Files come whole or stay ".part". Segments begin with key pictures and go with time. A cut recording
 and a full disk leave a file that plays. RTSP is published at a server.
 """
-import pathlib, re, signal, socket, subprocess, sys, tempfile
+import datetime, os, pathlib, re, signal, socket, subprocess, sys, tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t
@@ -105,6 +105,74 @@ def cut(d, folder):
               f"{end}: {left.rsplit('/')[-1]} plays, {len(packets(left))} packets")
 
 
+def stamped(name, hours):
+    at = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(hours=hours)
+    return f"{name}-{at:%Y%m%dT%H%M%S}.{at.microsecond // 1000:03d}Z.mkv"
+
+
+def left_over(d, folder):
+    """The next recorder takes in the part of one that was killed, and leaves that of one that
+    lives."""
+    folder = folder + "/left"
+    pathlib.Path(folder).mkdir()
+    stream = pathlib.Path(folder, "../want.ts").read_bytes()
+    command = [args.bin + "/pelton", "record", "--socket", d.socket, "-", "-o",
+               folder + "/a.mkv", "--segment", "60"]
+    parts = lambda: list(pathlib.Path(folder).glob("*.part"))
+    recorders = []
+    for n in (1, 2):
+        run = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        run.stdin.write(stream)
+        run.stdin.flush()
+        t.wait_until(lambda: len(parts()) == n and all(len(packets(str(p))) >= 100
+                                                       for p in parts()), 10)
+        recorders.append(run)
+    recorders[0].kill()
+    recorders[0].wait()
+    pathlib.Path(folder, stamped("a", -2) + ".part").touch()
+    run = pelton(d, "record", folder + "/../want.ts", "-o", folder + "/a.mkv", "--segment", "60")
+    whole = [len(packets(str(f))) for f in sorted(pathlib.Path(folder).glob("*.mkv"))]
+    check(run.returncode == 0 and len(parts()) == 1 and len(whole) == 2 and whole[0] >= 100
+          and b"in the midst" in run.stderr, f"left over: {whole} packets, {len(parts())} part of "
+          f"the recorder that lives {run.stderr.decode()!r}")
+    recorders[1].kill()
+    recorders[1].wait()
+
+
+def clock(d, folder, path):
+    """After the clock has gone back, new segments are the newest all the same. Names of a year
+    ahead are no obstacle."""
+    folder = folder + "/clock"
+    pathlib.Path(folder).mkdir()
+    for hours in (-5, 1, 9000):
+        pathlib.Path(folder, stamped("c", hours)).write_bytes(b"x" * 100)
+    run = pelton(d, "record", path, "-o", folder + "/c.mkv", "--segment", "2", "--keep", "4")
+    names = sorted(f.name for f in pathlib.Path(folder).iterdir())
+    sizes = [pathlib.Path(folder, n).stat().st_size for n in names]
+    check(run.returncode == 0 and len(names) == 4 and sizes[0] == 100 and min(sizes[1:]) > 100
+          and names[-1] < stamped("c", 2) and b"clock is" in run.stderr,
+          f"clock: {names} {sizes} {run.stderr.decode()!r}")
+
+
+def refused(d, folder, path):
+    run = pelton(d, "record", path, "-o", folder + "/none/a.mp4", "--segment", "1")
+    check(run.returncode == 1 and b"No such file" in run.stderr and b"hint:" in run.stderr,
+          f"no folder: {run.stderr.decode()!r}")
+    shut = pathlib.Path(folder, "shut")
+    shut.mkdir(mode=0o555)
+    command = [args.bin + "/pelton", "record", "--socket", d.socket, path, "-o",
+               str(shut / "a.mp4"), "--segment", "1"]
+    if os.getuid() == 0: # without the right to write everywhere
+        command = ["setpriv", "--bounding-set=-dac_override", "--inh-caps=-dac_override",
+                   *command]
+    run = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL)
+    if b"setpriv" in run.stderr:
+        print("skipped: a folder that is not ours:", run.stderr.decode())
+        return
+    check(run.returncode == 9 and b"Permission denied" in run.stderr and not list(shut.iterdir()),
+          f"a folder that is not ours: {run.stderr.decode()!r}")
+
+
 def full(d, folder, path):
     """A full disk, in words."""
     disk = folder + "/disk"
@@ -118,6 +186,14 @@ def full(d, folder, path):
         return
     check(run.returncode == 1 and b"No space left" in run.stderr and b"out.mkv.part" in run.stdout,
           f"a full disk: {run.stderr.decode()!r}")
+    pathlib.Path(folder, "kept").mkdir()
+    run = subprocess.run(["unshare", "-rm", "sh", "-c", "mount -t tmpfs -o size=48k none \"$0\" && "
+                          "\"$@\"; code=$?; cp \"$0\"/* \"$0/../kept\"; exit $code", disk,
+                          args.bin + "/pelton", "record", "--socket", d.socket, path, "-o",
+                          disk + "/s.mkv", "--segment", "1"], capture_output=True)
+    lengths = [len(packets(str(f))) for f in sorted(pathlib.Path(folder, "kept").iterdir())]
+    check(run.returncode == 1 and len(lengths) > 1 and set(lengths[:-1]) == {25},
+          f"a full disk: segments of {lengths} packets {run.stderr.decode()!r}")
 
 
 def rtsp(d, folder, path):
@@ -170,6 +246,9 @@ with tempfile.TemporaryDirectory() as folder:
         containers(d, folder, path)
         segments(d, folder, path)
         cut(d, folder)
+        left_over(d, folder)
+        clock(d, folder, path)
+        refused(d, folder, path)
         full(d, folder, path)
         rtsp(d, folder, camera)
     network(folder, camera)

@@ -123,6 +123,8 @@ static const struct right right_cases[] = {
     {"discover --yaml", FLAG, AT(discover.yaml), NULL, 1},
     {"discover --probe 10.0.0.1", TEXT, AT(discover.probe), "10.0.0.1", 0},
     {"discover --timeout 0.5", REAL, AT(discover.seconds), NULL, 0.5},
+    {"discover --user admin", TEXT, AT(discover.user), "admin", 0},
+    {"discover --password-file door.key", TEXT, AT(discover.password_file), "door.key", 0},
     {"discover --folder /host/dev", TEXT, AT(discover.folder), "/host/dev", 0},
     {"sources --watch", FLAG, AT(camera.watch), NULL, 1},
     {"decode -q:v 5", U32, AT(write.quality), NULL, 5},

@@ -62,16 +62,6 @@ def check_views(args, daemon, path, row, second):
     return None
 
 
-def part(args, rows):
-    """Rows in turn, so that each part has some of every kind."""
-    if not args.part:
-        return rows
-    which, n = args.part.split("/")
-    which = int(t.SEED) if which == "day" else int(which)
-    print("part %d of %s, seed %s" % (which % int(n), n, t.SEED))
-    return rows[which % int(n) :: int(n)]
-
-
 def by_lines(args, row):
     """Whether a row is compared with FFmpeg's lines; else with the listed MD5."""
     return row["ffmpeg"] == "equal" and not args.no_framemd5 and not args.pipe
@@ -117,7 +107,7 @@ def main():
     with open(manifest) as f:
         rows = [r for r in csv.DictReader(f, delimiter="\t", quoting=csv.QUOTE_NONE)
                 if chosen(args, r)][:: args.every]
-    rows = part(args, rows)
+    rows = t.part(args, rows)
     start, bad = time.time(), 0
     with t.Daemon(args) as daemon, concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         for row, why in zip(rows, pool.map(lambda r: check(args, daemon, r), rows)):

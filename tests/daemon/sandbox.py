@@ -31,6 +31,9 @@ WORKER = {**BROKER, "write-null": (0,), "write-own-name": (0,), "make-shm": (0,)
 FREE = {"write-null": (0,), "write-own-name": (0,), "make-tmp": (0,), "make-cache": (0,),
         "remove-other": (0,), "run": (ENOENT,), "signal-parent": (0,), "socket-inet": (0,),
         "bind-tcp": (0,)}
+# Filters that hold in a worker: the broker's first one, the spawner's, its own. With libcamera the
+# spawner has none, because the worker runs programs.
+WORKER_FILTERS, WITH_LIBCAMERA = 3, 2
 # Landlock's: the first version that has it.
 SINCE = {"write-etc": 1, "write-null": 1, "write-own-name": 1, "make-tmp": 1, "make-shm": 1,
          "make-cache": 1, "remove-other": 1, "bind-tcp": 4, "signal-parent": 6}
@@ -117,7 +120,8 @@ def processes(args):
             print(f"skipped in part: Landlock {version}")
         told = subprocess.run([f"{args.bin}/peltond", "--version"], capture_output=True, text=True)
         libcamera = "not in this build" not in told.stdout # it may run programs
-        t.wait_until(lambda: d.filters(d.worker) == (1 if libcamera else 2), 60)
+        t.wait_until(lambda: d.filters(d.worker) == (WITH_LIBCAMERA if libcamera else
+                                                   WORKER_FILTERS), 60)
         found = d.look(d.process.pid)
         calls = {n: e for n, e in found.items() if n not in BROKER and n != "end"}
         free = {n: e for n, e in calls.items() if e != EPERM}
@@ -168,7 +172,7 @@ def cameras(args):
         reader = subprocess.Popen(words, stdout=subprocess.PIPE)
         size = 160 * 120 * 3 // 2
         check(len(reader.stdout.read(size)) == size, "camera: frames come")
-        libcamera = d.filters(d.worker) == 1
+        libcamera = d.filters(d.worker) == WITH_LIBCAMERA
         found = d.look(d.worker)
         free = {n: found[n] for n in d.refused
                 if n in found and found[n] != EPERM and not (n[:4] == "exec" and libcamera)}

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Writes the first inputs of a fuzz target: corpus.py KIND DIR STREAMGEN [NAME]. With a target's
 name come its kept inputs, too."""
-import os, pathlib, re, struct, subprocess, sys, tempfile
+import base64, os, pathlib, re, struct, subprocess, sys, tempfile
 import kept
 
 STREAMS = [
@@ -143,7 +143,45 @@ def conversations():
         yield bytes([63]) + welcome + said(kind, b"", 128) + said(kind, b"", 3)
 
 
+def web_inputs():
+    """As fuzz_web.c reads them: the first byte says what it is."""
+    token, host = "fuzz-token-0123456789", "Host: localhost\r\n"
+    bearer = f"Authorization: Bearer {token}\r\n"
+    for path in ("/", "/healthz", "/api/v1/sources", "/api/v1/stats", "/api/v1/openapi.json",
+                 "/metrics", "/streams/a%20b.mp4?frames=1", "/streams/x/snapshot.jpg?size=64x48"):
+        yield f"\0GET {path} HTTP/1.1\r\n{host}{bearer}\r\n".encode()
+    body = '{"ExposureTime": 5000, "AeEnable": true, "ColourGains": [1.5, 2]}'
+    yield (f"\0PATCH /api/v1/sources/cam/controls HTTP/1.1\r\n{host}{bearer}Origin: "
+           f"http://localhost\r\nContent-Length: {len(body)}\r\n\r\n{body}").encode()
+    yield (f"\0PATCH /api/v1/sources/cam/controls HTTP/1.1\r\n{host}{bearer}Transfer-Encoding: "
+           f"chunked\r\n\r\n{len(body):x}\r\n{body}\r\n0\r\n\r\n").encode()
+    yield f"\0POST /api/v1/session HTTP/1.1\r\n{host}Cookie: pelton={token}\r\n\r\n".encode()
+    yield f"\0HEAD / HTTP/1.1\r\n{host}Range: bytes=0-9\r\n\r\nGET / HTTP/1.0\r\n\r\n".encode()
+    basic = base64.b64encode(f"any:{token}".encode()).decode()
+    yield f"\0GET /metrics HTTP/1.1\r\n{host}Authorization: Basic {basic}\r\n\r\n".encode()
+    yield f"\0GET /metrics HTTP/1.1\r\nHost: [::1]:8790\r\nOrigin: null\r\n\r\n".encode()
+    for path in ("/streams/%C3%A4%20b.mjpeg", "/api/v1/sources/a.b/controls", "/%2e%2e/x"):
+        yield b"\1" + path.encode()
+    yield b"\2size=640x360&fps=2.5&frames=3&quality=80&pix_fmt=yuv420p&policy=latest&after=now"
+    yield from (b"\3" + h for h in (b"LocalHost:80", b"[::1]:8790", b"a.b-c_d", b"[fe80::1]"))
+    yield f"\4# who\nread {token}\r\n\ncontrol {token}x\n".encode()
+    yield b"""\5listen: 192.0.2.5:8790
+name: [cam.example, "a b"]
+certificate: /etc/pelton/web.crt
+key: web.key
+tokens: web.tokens
+connections: 512
+stall-ms: 10000
+sandbox: false
+"""
+    yield b"\6" + body.encode()
+    yield b'\6{"a": [1, true, 1e308], "b": -0.5, "b": "x"}'
+
+
 def inputs(kind, streamgen):
+    if kind == "web":
+        yield from web_inputs()
+        return
     if kind in ("config", "calibration"):
         for text in CONFIGS if kind == "config" else CALIBRATIONS:
             yield text.encode()

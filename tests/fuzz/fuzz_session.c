@@ -122,8 +122,7 @@ static struct run decode(const uint8_t *data, size_t size, unsigned threads)
     open.fd = memory_file(data, size);
     if (uv_loop_init(&loop) || gpu_open(&gpu, &params.gpu) ||
         engine_create(&loop, &params, &r.engine) ||
-        session_open(r.engine, &open, (struct wire_stretch){0}, 0, false, &callbacks, &r,
-                     &r.session))
+        session_open(r.engine, &open, &(struct session_extra){0}, &callbacks, &r, &r.session))
         die("no start");
     uv_run(&loop, UV_RUN_DEFAULT);
     if (uv_loop_close(&loop))

@@ -12,7 +12,9 @@ import older
 import peltontest as t
 
 FILES = {
-    "pelton": ("usr/bin/pelton", "usr/share/man/man1/pelton.1.gz",
+    "pelton": ("usr/bin/pelton", "usr/share/man/man1/pelton.1.gz", "usr/bin/pelton-v4l2",
+               "usr/share/man/man1/pelton-v4l2.1.gz",
+               "usr/lib/systemd/system/pelton-record@.service",
                "usr/share/bash-completion/completions/pelton",
                "usr/share/zsh/vendor-completions/_pelton",
                "usr/share/fish/vendor_completions.d/pelton.fish"),
@@ -30,6 +32,8 @@ FILES = {
                    "usr/share/doc/pelton-web/examples/pelton.rules.yml",
                    "usr/share/doc/pelton-web/examples/pelton.yaml",
                    "usr/share/man/man8/pelton-web.8.gz"),
+    "pelton-pipewire": ("usr/bin/pelton-pipewire", "usr/share/man/man1/pelton-pipewire.1.gz"),
+    "gstreamer1.0-pelton": ("usr/lib/*/gstreamer-1.0/libgstpelton.so",),
     "libpelton0": ("usr/lib/*/libpelton.so.0",),
     "libpelton-dev": ("usr/include/pelton.h", "usr/lib/*/pkgconfig/pelton.pc",
                       "usr/lib/*/libpelton.so",
@@ -88,6 +92,10 @@ def fields(debs):
 
 
 def files(debs, root):
+    for name, library in (("pelton-pipewire", "PipeWire"), ("gstreamer1.0-pelton", "GStreamer")):
+        if name not in debs:
+            print(f"skipped: {name}: the build has no {library}")
+            del FILES[name]
     check(sorted(debs) == sorted(FILES), f"packages {sorted(debs)}")
     for name, deb in debs.items():
         run("dpkg-deb", "-x", deb, root)
@@ -106,7 +114,8 @@ def hardening(root):
     places = ("usr/bin/pelton*", "usr/libexec/pelton/*", "usr/lib/*/libpelton.so.0")
     found = [str(f) for place in places for f in pathlib.Path(root).glob(place)]
     out = run(str(ROOT / "scripts/check-hardening"), *found)
-    check(out.returncode == 0 and len(found) == 5, f"check-hardening: {out.stdout}{out.stderr}")
+    check(out.returncode == 0 and len(found) == 6 + ("pelton-pipewire" in FILES),
+          f"check-hardening: {out.stdout}{out.stderr}")
 
 
 def settings(root, folder):
@@ -158,6 +167,12 @@ def manuals(root):
     options = re.findall(r"^  (-[a-z-]+)", run(root + "/usr/bin/pelton-web", "--help").stdout, re.M)
     strange = [o for o in options if o not in pages["pelton-web.8"]]
     check(len(options) > 12 and not strange, f"pelton-web(8) names every option {strange}")
+    for name in ("pelton-v4l2", "pelton-pipewire"):
+        if name + ".1" in pages:
+            options = re.findall(r"^  (-[a-z-]+)", run(f"{root}/usr/bin/{name}", "--help").stdout,
+                                 re.M)
+            strange = [o for o in options if o not in pages[name + ".1"]]
+            check(len(options) > 5 and not strange, f"{name}(1) names every option {strange}")
     check(len(keys) > 60 and not lacking, f"pelton.yaml(5) names every key {lacking}")
     roff = re.compile(r"\\f.|\\\(..")
     words = lambda text: set(re.findall(r"[A-Za-z]{4,}", roff.sub(" ", text)))
@@ -185,12 +200,13 @@ def units(root, folder):
         print("skipped: no systemd-analyze here")
         return
     for name in ("peltond.service", "peltond.socket", "pelton-web.service", "peltond@.service",
-                 "pelton-web@.service"):
+                 "pelton-web@.service", "pelton-record@.service"):
         text = open(f"{root}/usr/lib/systemd/system/{name}").read()
         open(f"{folder}/{name}", "w").write(text.replace("/usr/bin/", root + "/usr/bin/"))
     out = run("systemd-analyze", "verify", "--man=no", folder + "/peltond.service",
               folder + "/peltond.socket", folder + "/pelton-web.service",
-              folder + "/peltond@gpu0.service", folder + "/pelton-web@gpu0.service")
+              folder + "/peltond@gpu0.service", folder + "/pelton-web@gpu0.service",
+              folder + "/pelton-record@door.service")
     mine = [l for l in (out.stdout + out.stderr).splitlines() if "pelton" in l]
     check(out.returncode == 0 and not mine, f"systemd-analyze verify {mine}")
 

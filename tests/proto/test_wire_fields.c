@@ -157,9 +157,10 @@ static const struct conversion {
     /* pelton_probe reads its messages, the broker fills them in */
     {&pelton__info__descriptor, info_to, info_from, " side_data sei probed "},
     /* from the broker to its worker, which reads them */
-    {&pelton__open__descriptor, open_to, open_from, " resume_sequence settings login controls "},
+    {&pelton__open__descriptor, open_to, open_from,
+     " resume_sequence settings login controls shared "},
     /* from a worker to the broker, which reads them */
-    {&pelton__stats_reply__descriptor, stats_to, stats_from, " refused sandbox "},
+    {&pelton__stats_reply__descriptor, stats_to, stats_from, " refused sandbox kept_units "},
     {&pelton__failure__descriptor, failure_to, failure_from, ""},
     /* pelton doctor's, of devices that are not used */
     {&pelton__device__descriptor, device_to, device_from, " usable missing "},

@@ -395,8 +395,8 @@ static void start(struct run *r, struct engine *e, const char *file)
     p.name = file;
     p.uri = opt.use_fd ? NULL : file;
     p.fd = !opt.use_fd ? -1 : !strcmp(file, "-") ? dup(0) : open(file, O_RDONLY | O_CLOEXEC);
-    int err = session_open(e, &p, (struct wire_stretch){0}, opt.resume, opt.probe, &callbacks, r,
-                           &r->session);
+    struct session_extra extra = {.resume_sequence = opt.resume, .probe_only = opt.probe};
+    int err = session_open(e, &p, &extra, &callbacks, r, &r->session);
     if (err) {
         fprintf(stderr, "session_open: %d\n", err);
         exit(1);

@@ -4,6 +4,7 @@
 """
 import json, re, signal
 import webtest as w
+from schemas import Description
 
 args = w.t.arguments(__doc__)
 
@@ -44,9 +45,10 @@ def refusals(web):
 
 
 def description(web):
-    """Each path of the description answers as it says, with the type that it says."""
-    told = web.json("/api/v1/openapi.json")
-    for pattern, methods in told["paths"].items():
+    """Each path of the description answers as it says: with the type that it says, and JSON as its
+    schema says."""
+    description = Description(web)
+    for pattern, methods in description.told["paths"].items():
         if "get" not in methods:
             continue
         says = list(methods["get"]["responses"]["200"]["content"])[0]
@@ -59,8 +61,12 @@ def description(web):
         status, headers, body = web.ask(path + wishes)
         good = status == 200 and headers["Content-Type"].startswith(says)
         w.check(good or (encoded and status >= 400), f"{path}: {status} {headers['Content-Type']}")
-        if says == "application/json" and good:
-            json.loads(body)
+        if says == "application/json" and good and not pattern.endswith("openapi.json"):
+            description.check_answer("get", pattern, status, headers, body, path)
+    for path, pattern in (("/api/v1/sources/none", "/api/v1/sources/{name}"),
+                          ("/streams/none.mp4", "/streams/{name}.mp4")):
+        description.check_answer("get", pattern, *web.ask(path), path)
+    w.check(description.fault("Sources", {"sources": [{"name": 1}]}), "a wrong body is noticed")
 
 
 def metrics(web):

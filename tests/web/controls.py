@@ -3,8 +3,9 @@
 """Controls of a camera by HTTP, and the stream of events: each change comes, figures come once a
 second, and wrong bodies change nothing.
 """
-import http.client, json, threading
+import http.client, json, subprocess, threading
 import webtest as w
+from schemas import Description
 
 args = w.t.arguments(__doc__)
 CONTROLS = "/api/v1/sources/cam0/controls"
@@ -74,6 +75,28 @@ def changed(web, events):
     w.check(status == 200 and values(told)["ColourGains"] == [1.5, 2], "an array of numbers")
 
 
+def others(web, daemon, events):
+    """Another client of the daemon changes controls; then exposure control moves one."""
+    pelton = lambda *words: subprocess.run([args.bin + "/pelton", "set", "cam0", *words, "--socket",
+                                            daemon.socket], capture_output=True, check=True)
+    follower = Events(web)
+    pelton("ExposureTime=4321", "AnalogueGain=3")
+    for heard in (events, follower):
+        told = heard.await_("controls", lambda d: values(d)["ExposureTime"] == 4321)
+        w.check(told and told["name"] == "cam0" and values(told)["AnalogueGain"] == 3
+                and values(told) == values(web.json(CONTROLS)),
+                "a change by the command line is told to all")
+    reader = threading.Thread(target=web.ask, args=("/streams/cam0.mjpeg?frames=60",), daemon=True)
+    reader.start()
+    pelton("AeEnable=1", "ExposureValue=2")
+    on = lambda d: values(d)["AeEnable"] == 1 and values(d)["ExposureValue"] == 2
+    w.check(follower.await_("controls", on), "exposure control is on again")
+    moved = follower.await_("controls", lambda d: on(d) and abs(
+        values(d)["ExposureTime"] - 4321) > 100)
+    w.check(moved, f"it moves: {moved and values(moved)['ExposureTime']:.0f} us")
+    reader.join(w.t.LIMIT_S)
+
+
 def refused(web):
     before = values(web.json(CONTROLS))
     many = json.dumps({f"Control{i}": 1 for i in range(40)})
@@ -94,7 +117,7 @@ def refused(web):
 def figures(web, daemon, events):
     reader = threading.Thread(target=web.ask, args=("/streams/cam0.mjpeg?frames=30",), daemon=True)
     reader.start()
-    told = events.await_("frames", lambda d: d["fps"] > 0)
+    told = events.await_("frames", lambda d: d["fps"])
     w.check(told and told["name"] == "cam0" and 0 < told["age_ms"] < 5000
             and told["stages"]["develop"] > 0, f"frames: {str(told)[:150]}")
     light = told["exposure"]
@@ -109,16 +132,35 @@ def figures(web, daemon, events):
     reader.join(w.t.LIMIT_S)
 
 
+def described(web, description, events):
+    """Requests, answers and events are as the description says."""
+    kinds = description.told["paths"]["/api/v1/events"]["get"]["x-events"]
+    for kind in kinds:
+        name, got = kinds[kind]["$ref"].split("/")[-1], [d for k, d in events.got if k == kind]
+        faults = [f for f in (description.fault(name, d) for d in got) if f]
+        w.check(got and not faults, f"{len(got)} events {kind} are as {name} says {faults[:1]}")
+    w.check({k for k, _ in events.got} == set(kinds), "each kind of event is described")
+    pattern = "/api/v1/sources/{name}/controls"
+    for body, good in (({"ExposureTime": 3000, "AwbEnable": True, "ColourGains": [1.5, 2]}, True),
+                       ({"ExposureTime": "long"}, False), ({}, False), ([], False)):
+        status, headers, answer = web.ask(CONTROLS, "PATCH", json.dumps(body), Origin=web.url(""))
+        w.check((status == 200) == good == (not description.fault("ControlWishes", body)),
+                f"the server and the schema agree on {body}")
+        description.check_answer("patch", pattern, status, headers, answer, "PATCH")
+
+
 def main():
     with w.t.Daemon(args, *w.cameras(args, 1), "-c", f"sources.file.uri={w.CLIP}") as daemon:
         with w.Web(args, daemon.socket) as web:
             w.t.wait_until(lambda: web.ask("/readyz")[0] == 200, 10)
-            events = Events(web)
+            description, events = Description(web), Events(web)
             w.check(events.await_("daemon")["connected"] is True, "the daemon is told first")
             listed(web)
             figures(web, daemon, events)
             changed(web, events)
+            others(web, daemon, events)
             refused(web)
+            described(web, description, events)
             daemon.process.terminate()
             gone = events.await_("daemon", lambda d: not d["connected"])
             w.check(gone and gone["cause"], f"the daemon's end: {gone}")

@@ -4,13 +4,16 @@
 
   load.py kills|slow|crowd|previews --bin DIR [--device D] [--seconds N] [--count N]
 
-kills: pelton-web is killed every 2 s. slow: --count readers (64) that take a few bytes a second.
-crowd: 200 readers on 20 cameras, half of HTTP's with all frames as y4m, half with the newest as
-JPEG. previews: --count cameras (64) at 5 frames a second as JPEG, and the cores that they cost. A
-lossless and a latest reader of each camera in shared memory count what they miss (watchers.c).
+kills: pelton-web is killed every 2 s. slow: --count readers (64) that take a few bytes a second;
+each that is cut is opened again. crowd: 200 readers on 20 cameras, half of HTTP's with all frames
+as y4m, half with the newest as JPEG. previews: --count cameras (64) at 5 frames a second as JPEG,
+and the cores that they cost; --encoded: network sources with H.264. A lossless and a latest reader
+of each camera in shared memory count what they miss (watchers.c).
 """
-import argparse, hashlib, os, pathlib, re, selectors, signal, socket, subprocess, sys, time
+import argparse, collections, contextlib, hashlib, os, pathlib, re, selectors, socket, subprocess
+import time
 import webtest as w
+from live_source import LiveSource, make_clip
 
 t = w.t
 AGE_MS = 250 # of a frame of shared memory, 99 of 100, where nobody else disturbs
@@ -143,40 +146,46 @@ def kills(args):
         watch.finish()
 
 
+def slow_reader(web, number):
+    s = socket.socket()
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+    s.connect(("127.0.0.1", web.port))
+    kind = ("mjpeg", "y4m", "y4m?policy=lossless")[number % 3]
+    s.sendall(f"GET /streams/cam{number % 2}.{kind} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    s.setblocking(False)
+    return s
+
+
+def cuts(web):
+    return int(re.search(r'cut_total\{reason="stall"\} (\d+)', web.ask("/metrics")[2].decode())[1])
+
+
 def slow(args):
-    count = args.count or 64
+    """A reader cannot see its cut, as the end lies behind bytes that it does not take. So the
+    gateway is asked: for each cut the oldest reader goes, and a new one comes."""
+    count, long = args.count or 64, args.seconds >= 30
     cameras = w.cameras(args, 2, "320x240")
-    with t.Daemon(args, *cameras) as daemon, w.Web(args, daemon.socket) as web:
+    with t.Daemon(args, *cameras) as daemon, w.Web(
+            args, daemon.socket, "--stall-ms", "10000" if long else "1000") as web:
         watch = Watchers(args, daemon, ["cam0", "cam1"], args.seconds)
-        before, crowd, opened = None, [], 0
+        before, crowd, opened, cut = None, collections.deque(), 0, 0
         while watch.running():
             while len(crowd) < count:
-                s = socket.socket()
-                s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
-                s.connect(("127.0.0.1", web.port))
-                kind = ("mjpeg", "y4m", "y4m?policy=lossless")[opened % 3]
-                s.sendall(f"GET /streams/cam{opened % 2}.{kind} HTTP/1.1\r\n"
-                          "Host: localhost\r\n\r\n".encode())
-                s.setblocking(False)
-                crowd.append(s)
+                crowd.append(slow_reader(web, opened))
                 opened += 1
             time.sleep(1)
-            for s in list(crowd):
+            for s in crowd:
                 try:
-                    alive = s.recv(64)
-                except BlockingIOError:
-                    continue
-                except ConnectionError:
-                    alive = b""
-                if not alive:
-                    s.close()
-                    crowd.remove(s)
+                    s.recv(64)
+                except (BlockingIOError, ConnectionError):
+                    pass
+            had, cut = cut, cuts(web)
+            for _ in range(min(cut - had, len(crowd))):
+                crowd.popleft().close()
             before = before or memory_kib(web.process.pid)
         after = memory_kib(web.process.pid)
-        cut = web.ask("/metrics")[2].decode()
-        cut = int(re.search(r'cut_total\{reason="stall"\} (\d+)', cut)[1])
-        w.check(True, f"{count} slow readers at once, {opened} in all, {cut} cut; memory {before} "
-                f"KiB, then {after} KiB")
+        w.check(cut >= count and opened > count, f"{count} slow readers at once, {opened} in all, "
+                f"{cut} cut; memory {before} KiB, then {after} KiB")
         watch.finish()
 
 
@@ -229,35 +238,52 @@ def crowd(args):
         watch.finish()
 
 
+def preview_sources(args, count, folder):
+    """Arguments of a daemon with so many sources of 5 frames a second: simulated cameras, which the
+    worker develops, or live H.264."""
+    if not args.encoded:
+        return contextlib.nullcontext(), w.cameras(args, count, args.size, 5)
+    source = LiveSource(args, make_clip(args, folder + "/clip.mp4", args.size, 5, 10))
+    config = pathlib.Path(folder, "config.yaml")
+    config.write_text("version: 1\nsources:\n" + "".join(
+        f"  cam{i}: {{uri: \"{source.uri()}\"}}\n" for i in range(count)))
+    return source, ["-c", str(config)]
+
+
 def previews(args):
     count = args.count or 64
     more = ["-c", "streams=200"]
-    with t.Daemon(args, *more, *w.cameras(args, count, args.size, 5)) as daemon, w.Web(
-            args, daemon.socket) as web:
-        readers = [Reader(web, f"/streams/cam{i}.mjpeg?size=320x180&fps=5", "mjpeg")
-                   for i in range(count)]
-        began = time.monotonic()
-        read_all(readers, lambda: not all(r.frames for r in readers) and
-                 time.monotonic() - began < t.patience(60))
-        w.check(all(r.frames for r in readers), f"{count} previews run")
-        pids = {"pelton-web": web.process.pid, "peltond": daemon.process.pid}
-        pids.update({"worker": t.workers(daemon.process.pid)[0]})
-        before = {k: cpu_seconds(p) for k, p in pids.items()}
-        had, began = sum(len(r.frames) for r in readers), time.monotonic()
-        read_all(readers, lambda: time.monotonic() - began < args.seconds)
-        took = time.monotonic() - began
-        cores = {k: (cpu_seconds(p) - before[k]) / took for k, p in pids.items()}
-        fps = (sum(len(r.frames) for r in readers) - had) / took
-        spent = float(sum(map(float, re.findall(r"encode_seconds_total\S+ (\S+)",
-                                                web.ask("/metrics")[2].decode()))))
-        frames = sum(map(float, re.findall(r"source_frames_total\S+ (\S+)",
-                                           web.ask("/metrics")[2].decode())))
-        told = ", ".join(f"{k} {v:.2f}" for k, v in cores.items())
-        print(f"{count} cameras of {args.size}: {fps:.0f} JPEG a second; cores: {told}; scaling "
-              f"and encoding {1e3 * spent / max(1, frames):.2f} ms a frame")
-        w.check(cores["pelton-web"] * 5 * count / max(1, fps) <= 1,
-                f"at 5 frames a second of each camera pelton-web takes "
-                f"{cores['pelton-web'] * 5 * count / max(1, fps):.2f} of a core")
+    with w.tempfile.TemporaryDirectory() as folder:
+        source, cameras = preview_sources(args, count, folder)
+        with source, t.Daemon(args, *more, *cameras) as daemon, w.Web(args, daemon.socket) as web:
+            previews_run(args, count, daemon, web)
+
+
+def previews_run(args, count, daemon, web):
+    readers = [Reader(web, f"/streams/cam{i}.mjpeg?size=320x180&fps=5", "mjpeg")
+               for i in range(count)]
+    began = time.monotonic()
+    read_all(readers, lambda: not all(r.frames for r in readers) and
+             time.monotonic() - began < t.patience(60))
+    w.check(all(r.frames for r in readers), f"{count} previews run")
+    pids = {"pelton-web": web.process.pid, "peltond": daemon.process.pid}
+    pids.update({"worker": t.workers(daemon.process.pid)[0]})
+    before = {k: cpu_seconds(p) for k, p in pids.items()}
+    had, began = sum(len(r.frames) for r in readers), time.monotonic()
+    read_all(readers, lambda: time.monotonic() - began < args.seconds)
+    took = time.monotonic() - began
+    cores = {k: (cpu_seconds(p) - before[k]) / took for k, p in pids.items()}
+    fps = (sum(len(r.frames) for r in readers) - had) / took
+    spent = float(sum(map(float, re.findall(r"encode_seconds_total\S+ (\S+)",
+                                            web.ask("/metrics")[2].decode()))))
+    frames = sum(map(float, re.findall(r"source_frames_total\S+ (\S+)",
+                                       web.ask("/metrics")[2].decode())))
+    told = ", ".join(f"{k} {v:.2f}" for k, v in cores.items())
+    print(f"{count} cameras of {args.size}: {fps:.0f} JPEG a second; cores: {told}; scaling "
+          f"and encoding {1e3 * spent / max(1, frames):.2f} ms a frame")
+    w.check(cores["pelton-web"] * 5 * count / max(1, fps) <= 1,
+            f"at 5 frames a second of each camera pelton-web takes "
+            f"{cores['pelton-web'] * 5 * count / max(1, fps):.2f} of a core")
 
 
 def main():
@@ -268,6 +294,7 @@ def main():
     p.add_argument("--seconds", type=float, default=8)
     p.add_argument("--count", type=int)
     p.add_argument("--size", default="640x360", help="of the cameras of previews")
+    p.add_argument("--encoded", action="store_true", help="previews of live H.264 sources")
     args = p.parse_args()
     cases[args.case](args)
     w.finish()

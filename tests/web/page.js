@@ -14,13 +14,21 @@ const faults = []; // of the page's script, and of its policy
 
 const steps = {
   // A fresh browser window.
-  async open({ url, width = 1440, height = 1000, scheme = "light", motion = "no-preference" }) {
+  async open({ url, width = 1440, height = 1000, scheme = "light", motion = "no-preference",
+               seen = "" }) {
     await page?.context().close();
     const context = await browser.newContext({
       viewport: { width, height }, colorScheme: scheme, reducedMotion: motion,
       permissions: ["clipboard-read", "clipboard-write"],
     });
     page = await context.newPage();
+    if (seen) await page.addInitScript((of) => {
+      const texts = globalThis.textsSeen = [];
+      new MutationObserver(() => {
+        const text = document.querySelector(of)?.textContent;
+        if (text !== undefined && text !== texts.at(-1)) texts.push(text);
+      }).observe(document, { subtree: true, childList: true, characterData: true });
+    }, seen);
     page.on("pageerror", (e) => faults.push("script: " + e.message));
     page.on("console", (m) => {
       if (/Content Security Policy|Uncaught/.test(m.text())) faults.push(m.text());
@@ -94,11 +102,29 @@ const steps = {
     });
     return [width, height];
   },
+  // What a screen reader finds, as lines.
+  async tree() {
+    return page.locator("body").ariaSnapshot();
+  },
   async video() {
     return page.locator("#video").evaluate((v) => ({
+      lag: v.buffered.length ? v.buffered.end(v.buffered.length - 1) - v.currentTime : -1,
+      kept: v.buffered.length ? v.currentTime - v.buffered.start(0) : 0,
       time: v.currentTime, width: v.videoWidth, height: v.videoHeight, paused: v.paused,
       frames: v.getVideoPlaybackQuality().totalVideoFrames,
     }));
+  },
+  // The page's script does nothing for so long.
+  async stall({ ms }) {
+    await page.evaluate((ms) => {
+      const end = performance.now() + ms;
+      document.querySelector("#video").pause();
+      while (performance.now() < end);
+    }, ms);
+  },
+  // The texts that the element named by open() has had.
+  async seen() {
+    return page.evaluate(() => globalThis.textsSeen);
   },
   async clipboard() {
     return page.evaluate(() => navigator.clipboard.readText());

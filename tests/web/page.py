@@ -7,68 +7,16 @@ and named, pictures are those of the frame, keyboard and axe find nothing wrong.
   page.py [--pictures FOLDER] [--docs FOLDER] [--all]
     --docs: writes the pictures of docs/web-page.md, too; --all: axe in all windows and states
 """
-import json, os, pathlib, re, shutil, socket, subprocess, sys, tempfile, time
+from concurrent import futures
+import os, re, socket, subprocess, tempfile, time
 import cv2, numpy
 import webtest as w
+from browser import Browser, apart, looked, packages, parser, shown
 
-HERE = pathlib.Path(__file__).resolve().parent
-SIZE = 320, 180
+SIZE = [320, 180]
 TOKEN = "control-token-0123456789"
-AXE = "running-light-1440", "running-dark-390"
 QUALITY = 80  # that pelton-web chooses
 ODD = "<img src=x onerror=alert(1)> 'q'"
-
-
-class Browser:
-    """A Chromium that does steps of page.js."""
-
-    def __init__(self, packages, every):
-        self.all = every
-        self.process = subprocess.Popen(["node", HERE / "page.js", packages, chromium()], text=True,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.stdin.close()
-        try:
-            self.process.wait(w.t.patience(10))
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-
-    def __getattr__(self, step):
-        return lambda of=None, **more: self.do(step, **({"of": of} if of else {}), **more)
-
-    def do(self, step, **more):
-        print(json.dumps({"step": step, **more}), file=self.process.stdin, flush=True)
-        answer = json.loads(self.process.stdout.readline() or '{"error": "the browser is gone"}')
-        if "error" in answer:
-            raise SystemExit(f"{step} {more}: {answer['error']}")
-        return answer["value"]
-
-    def wait_for(self, of, like="", seconds=10):
-        return self.wait(of, like=like, ms=1000 * w.t.patience(seconds))
-
-
-def chromium():
-    return shutil.which("chromium") or shutil.which("chromium-browser")
-
-
-def skip(why):
-    print("skipped:", why)
-    sys.exit(77)
-
-
-def packages(folder):
-    if not chromium() or not shutil.which("node"):
-        skip("no chromium, or no node: scripts/install-deps installs them")
-    run = subprocess.run([HERE / "page_packages", folder], capture_output=True, text=True)
-    if run.returncode == 77:
-        skip(run.stdout.strip().splitlines()[-1])
-    if run.returncode:
-        raise SystemExit(run.stdout + run.stderr)
-    return folder
 
 
 # ---- light and controls ----
@@ -82,11 +30,6 @@ def light(b):
 
 def controls(web):
     return {c["name"]: c["value"] for c in web.json("/api/v1/sources/cam/controls")["controls"]}
-
-
-def shown(b):
-    """There is a picture, and nothing over it."""
-    return w.t.wait_until(lambda: b.hidden("#over"), 20)
 
 
 def compensation(b):
@@ -124,7 +67,18 @@ def flag(b, web, name, value, act):
             f"{name} becomes {value}")
 
 
-def all_controls(args, b, web):
+def other_client(args, b, daemon):
+    """What the command line sets is seen in the page."""
+    pelton = lambda text: subprocess.run([args.bin + "/pelton", "set", "cam", text, "--socket",
+                                          daemon.socket], capture_output=True, check=True)
+    told = lambda: b.attribute("#ExposureValue", name="aria-valuetext")
+    for value, text in (("-1", "-1.00 EV"), ("0", "0.00 EV")):
+        pelton("ExposureValue=" + value)
+        w.check(w.t.wait_until(lambda: told() == text, 10), f"another client sets {told()}")
+
+
+def all_controls(args, b, web, daemon):
+    other_client(args, b, daemon)
     compensation(b)
     flag(b, web, "AeEnable", 0, lambda: b.click("#manual"))
     slider(b, web, "ExposureTime", ["ArrowLeft"] * 15)
@@ -138,6 +92,16 @@ def all_controls(args, b, web):
     flag(b, web, "ExposureTimeMode", 1, lambda: b.keys("#ExposureTime", keys=["ArrowLeft"]))
     flag(b, web, "ExposureTimeMode", 0, lambda: b.click("#reset"))
     w.check(b.text("#control-fault") == "", "no control was refused")
+
+
+def heard(b, what, *words):
+    """What a screen reader finds in the page has these words, and one place alone speaks by
+    itself."""
+    tree = b.tree()
+    missing = [word for word in words if not re.search(word, tree)]
+    w.check(not missing and len(re.findall(r"- (?:status|log)", tree)) == 1,
+            f"{what}: a screen reader finds {len(words)} things{', but ' if missing else ''}"
+            f"{missing or ''}")
 
 
 def buttons(b):
@@ -155,7 +119,7 @@ def buttons(b):
 def reached(b, web):
     """Everything that can be used is reached by Tab, and has a ring then."""
     b.open(url=web.url("/#cam"))
-    w.t.wait_until(lambda: light(b)[0] > 0, 10)
+    w.check(w.t.wait_until(lambda: light(b)[0] > 0, 10), "figures come")
     seen = b.tabs()
     names = [name for name, _ in seen]
     wanted = ["skip", "play", "auto", "ExposureValue", "ExposureTime", "AnalogueGain",
@@ -172,8 +136,7 @@ def reached(b, web):
 def compared(args, b, web, daemon, folder):
     """The compositor's picture of the MJPEG preview against the frame, which is always the same. It
     may be as far from it as a JPEG of the same quality is, and a little for rounding."""
-    b.click("#manual")
-    w.t.wait_until(lambda: controls(web)["AeEnable"] == 0, 10)
+    flag(b, web, "AeEnable", 0, lambda: b.click("#manual"))
     raw = subprocess.run([args.bin + "/pelton", "pipe", "cam", "--socket", daemon.socket,
                           "-frames:v", "1", "--pix-fmt", "rgb24", "-f", "rawvideo", "-o", "-"],
                          capture_output=True, timeout=w.t.LIMIT_S).stdout
@@ -189,28 +152,13 @@ def compared(args, b, web, daemon, folder):
     b.click("#auto")
 
 
-def apart(got, frame):
-    return 255 if got.shape != frame.shape else \
-        float(((got.astype(float) - frame) ** 2).mean() ** 0.5)
-
-
-def looked(b, name, folder):
-    """axe, and nothing beyond the edge; a screenshot."""
-    b.shot(file=f"{folder}/{name}.png")
-    if b.all or name in AXE:
-        found = b.axe()
-        w.check(not any(impact in ("serious", "critical") for impact, *_ in found),
-                f"{name}: axe finds {found or 'nothing'}")
-    w.check(b.wide() <= 0, f"{name}: nothing lies beyond the right edge")
-
-
 # ---- states ----
 
 def state(b, web, name, word, over, folder, **window):
     b.open(url=web.url("/#" + name), **window)
     b.wait_for("#state", f"^({word})$", 30)
     said = b.wait_for("#over", over, 20)
-    w.check(True, f"{word}: {said!r}")
+    heard(b, f"{word}: {said!r}", f'heading "{name}"', word, said.split("\n")[0])
     looked(b, word.split("|")[0], folder)
 
 
@@ -227,10 +175,10 @@ def encoded(b, web, folder):
 def all_states(b, web, folder):
     encoded(b, web, folder)
     state(b, web, "file", "ended", "Ended.*no more frames", folder)
-    state(b, web, "door", "back-off", "refused.*tries again", folder, scheme="dark")
+    state(b, web, "door", "retrying", "refused.*tries again", folder, scheme="dark")
     state(b, web, "slow", "opening", "Opening", folder, width=390, height=844)
-    state(b, web, "shy", "lost|back-off", "Lost.*(unplugged|no such device).*open it again", folder,
-          width=390, height=844, scheme="dark")
+    state(b, web, "shy", "lost|retrying", "(Lost|Cannot be).*(unplugged|no such device).*again",
+          folder, width=390, height=844, scheme="dark")
     b.open(url=web.url("/#" + "%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E%20'q'"), motion="reduce")
     b.wait_for("#state", "^closed$")
     w.check(b.text("#name") == ODD and "Paused" in b.wait_for("#over"),
@@ -278,64 +226,82 @@ def lost_gateway(b, web, folder):
     b.wait_for("#notice", "Connection lost.*tries again", 30)
     b.wait_for("#link", "no connection")
     looked(b, "gateway-lost", folder)
-    web.command[web.command.index("--listen") + 1] = f"127.0.0.1:{web.port}"
-    web.start()
+    web.restart()
     b.wait_for("#link", "^connected$", 30)
     w.check(shown(b), "the page comes back by itself after the gateway, with its picture")
 
 
 # ---- all of it ----
 
-def configuration(folder, silent):
-    sim = (f"uri: \"sim://{w.CLIP}\", size: {SIZE[0]}x{SIZE[1]}, fps: 15, scene_frames: 1, "
+def configuration(args, folder, silent, odd):
+    sim = (f"uri: \"sim://{args.clip}\", size: {SIZE[0]}x{SIZE[1]}, fps: 15, scene_frames: 1, "
            "electrons: 0, noise: 0, light: 0.5")
-    lines = {"cam": sim, "shy": sim + ", lost_at: 20", "file": f"uri: \"{w.CLIP}\"",
+    lines = {"cam": sim, "shy": sim + ", lost_at: 20", "file": f"uri: \"{args.clip}\"",
              "door": "uri: \"rtsp://127.0.0.1:1/x\"",
-             "slow": f"uri: \"rtsp://127.0.0.1:{silent.getsockname()[1]}/x\"", f'"{ODD}"': sim}
+             "slow": f"uri: \"rtsp://127.0.0.1:{silent.getsockname()[1]}/x\""}
+    if odd:
+        lines[f'"{ODD}"'] = sim
     with open(folder + "/config.yaml", "w") as f:
         f.write("version: 1\nsources:\n")
         f.writelines(f"  {name}: {{{text}}}\n" for name, text in lines.items())
     return folder + "/config.yaml"
 
 
-def tour(args, b, folder, daemon, web):
+def running(args, b, folder, daemon, web):
+    """A camera that runs."""
     b.open(url=web.url("/#cam"))
     w.check(shown(b), "the camera's picture is shown")
-    all_controls(args, b, web)
+    w.t.wait_until(lambda: light(b)[0] > 0, 10)
+    heard(b, "running", 'img "Live picture of cam"', 'button "Pause"', 'radio "Automatic" .checked',
+          'slider "Exposure time"', 'img "Histogram of luminance: mean', 'row "develop .* ms"',
+          'rowheader "pelton-web', 'term: Age of a frame', 'button "Copy the line for ffplay"',
+          'heading "cam"')
+    all_controls(args, b, web, daemon)
     buttons(b)
     compared(args, b, web, daemon, folder)
     reached(b, web)
     for scheme in ("light", "dark"):
         for width, height in ((1440, 1000), (390, 844)):
-            if not args.all and f"running-{scheme}-{width}" not in AXE:
+            if not args.all and f"running-{scheme}-{width}" not in Browser.AXE:
                 continue
             b.open(url=web.url("/#cam"), scheme=scheme, width=width, height=height)
-            shown(b)
-            w.t.wait_until(lambda: light(b)[0] > 0, 10)
+            w.check(shown(b) and w.t.wait_until(lambda: light(b)[0] > 0, 10), "figures come")
             looked(b, f"running-{scheme}-{width}", folder)
             if args.docs and (scheme == "light") == (width == 1440):
                 b.shot(file=f"{args.docs}/page-{scheme}-{width}.jpg")
+
+
+def others(args, b, folder, daemon, web):
+    """All other states."""
     all_states(b, web, folder)
     lost_gateway(b, web, folder)
     blanks(args, b, folder)
     token(args, b, daemon, folder)
-    w.check(b.faults() == [], f"the page's script and policy: {b.faults()}")
+
+
+def tour(args, there, part, silent):
+    """A part of the test, with a browser, a gateway and a daemon of its own."""
+    with tempfile.TemporaryDirectory() as folder, w.t.Daemon(
+            args, "-c", configuration(args, folder, silent, part is others)) as daemon, w.Web(
+                args, daemon.socket) as web, Browser(there, args.all) as b:
+        part(args, b, args.pictures, daemon, web)
+        w.check(b.faults() == [], f"the page's script and policy: {b.faults()}")
 
 
 def main():
-    p = w.t.parser(__doc__)
-    p.add_argument("--packages", default="page-packages")
-    p.add_argument("--pictures", default="page-pictures")
+    p = parser(__doc__)
     p.add_argument("--docs")
-    p.add_argument("--all", action="store_true", help="axe in all windows and states")
+    p.add_argument("--clip", default=w.CLIP, help="the file that the cameras show")
     args = p.parse_args()
+    if args.docs:
+        SIZE[:] = 640, 360
     there = packages(args.packages)
     os.makedirs(args.pictures, exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder, socket.create_server(("127.0.0.1", 0)) as silent:
-        with w.t.Daemon(args, "-c", configuration(folder, silent)) as daemon:
-            with w.Web(args, daemon.socket) as web, Browser(there, args.all) as b:
-                tour(args, b, args.pictures, daemon, web)
+    with socket.create_server(("127.0.0.1", 0)) as silent, futures.ThreadPoolExecutor(2) as pool:
+        for one in [pool.submit(tour, args, there, part, silent) for part in (running, others)]:
+            one.result()
     w.finish()
 
 
-main()
+if __name__ == "__main__":
+    main()

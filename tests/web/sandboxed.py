@@ -10,7 +10,7 @@ p = w.t.parser(__doc__)
 p.add_argument("--probe", required=True)
 args = p.parse_args()
 # What the list of the source leaves to rules about arguments; the probe itself makes fcntl.
-ALLOWED = ("ioctl", "socket", "prlimit64", "prctl")
+ALLOWED = ("ioctl", "socket", "prlimit64", "prctl", "clone")
 EPERM, EACCES = errno.EPERM, errno.EACCES
 # Name of the trial: errors that are right.
 TRIALS = {"write-etc": (EACCES,), "write-null": (EACCES,), "read": (0,), "make-tmp": (EACCES,),
@@ -40,8 +40,9 @@ with w.tempfile.TemporaryDirectory() as folder, w.t.Daemon(args, *w.cameras(args
         w.t.wait_until(lambda: "\nend 0\n" in report.read_text(), 30)
         found = {l.split()[0]: int(l.split()[1]) for l in report.read_text().splitlines()}
         calls = {n: e for n, e in found.items() if n not in TRIALS and n not in (
-            "end", "write-own-name", "make-cache")}
+            "end", "write-own-name", "make-cache", "clone3")}
         free = {n: e for n, e in calls.items() if e != EPERM}
+        w.check(found.get("clone3") == errno.ENOSYS, f"clone3 is unknown: {found.get('clone3')}")
         w.check(len(calls) > 200 and not free, f"{len(calls)} calls are refused {free}")
         wrong = {n: found.get(n) for n, right in TRIALS.items() if found.get(n) not in right}
         w.check(not wrong, f"{len(TRIALS)} trials {wrong}")

@@ -41,6 +41,11 @@ class Web:
         self.host, port = self.place()
         self.port = int(port)
 
+    def restart(self):
+        """Again at the same port."""
+        self.command[self.command.index("--listen") + 1] = f"127.0.0.1:{self.port}"
+        self.start()
+
     def said(self):
         return open(self.log.name, errors="replace").read()
 

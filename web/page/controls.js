@@ -24,12 +24,13 @@ const sliders = {};
 function makeSlider(name, { label, step, log, text }) {
   const box = make("div", "", "control"),
     title = make("label", label),
-    shown = make("output"),
+    shown = make("b"),
     input = make("input"),
     mode = make("span", "", "mode");
   input.type = "range";
   input.id = name;
-  title.htmlFor = shown.htmlFor = name;
+  title.htmlFor = name;
+  shown.setAttribute("aria-hidden", "true"); /* the slider itself tells its value */
   title.append(mode);
   box.append(title, shown, input);
   $("sliders").append(box);

@@ -7,7 +7,7 @@
 function showLive() {
   const { live, ages } = sources.get(chosen);
   const drops = live?.drops ?? {};
-  put($("fps"), live ? rounded(live.fps, 1) : "–");
+  put($("fps"), live?.fps == null ? "–" : rounded(live.fps, 1));
   put($("age"), live ? inMs(live.age_ms) : "–");
   for (const place of ["source", "decoder", "client"])
     put($("drop-" + place), live ? whole(drops[place]) : "–");
@@ -17,6 +17,7 @@ function showLive() {
   if (live?.exposure) showLight(live.exposure);
 }
 function showAges(ages) {
+  $("age-figure").hidden = !ages.length;
   const most = Math.max(1, ...ages) * 1.15;
   const x = (i) => rounded(600 - ((ages.length - 1 - i) * 600) / 59, 1);
   const points = ages.map((a, i) => x(i) + "," + rounded(89 - (a / most) * 85, 1));
@@ -42,11 +43,12 @@ function showStages(stages) {
         const head = make("th"),
           cell = make("td", "", "wide");
         head.scope = "row";
-        cell.append(make("div", "", "stage"));
+        cell.append(make("div", "", "stage"), make("span", "", "unseen"));
         row.append(head, cell, make("td", "", "n"));
       }
       put(row.cells[0], name);
       row.cells[1].firstChild.style.width = 100 * part + "%";
+      put(row.cells[1].lastChild, rounded(100 * part, 0) + " %");
       put(row.cells[2], text);
     },
   );
@@ -82,8 +84,14 @@ function fillRows(body, list, show) {
 
 /* ---- light: the axis goes by the root of luminance, near to how eyes see it ---- */
 
+/* The plot, or a line in its place. */
+function showLightAt(known) {
+  $("light-figure").hidden = !known;
+  $("no-light").hidden = known;
+}
 const across = (luminance) => 640 * Math.sqrt(Math.min(1, Math.max(0, luminance)));
 function showLight(e) {
+  showLightAt(true);
   const bins = e.histogram ?? [],
     n = bins.length,
     all = bins.reduce((a, b) => a + b, 0) || 1;

@@ -117,6 +117,7 @@ async function follow() {
 }
 function onLink() {
   linked = true;
+  showStale();
   $("notice").hidden = true;
   showLink("running", "connected");
   $("sign-out").hidden = !tokens;
@@ -128,6 +129,7 @@ function onLoss(error, wait) {
   const daemon = error instanceof Refusal,
     what = daemon ? "No daemon" : "Connection lost";
   linked = false;
+  showStale();
   stopPreview();
   showLink("missing", daemon ? "no daemon" : "no connection");
   if (!sources.size) {
@@ -147,6 +149,11 @@ function onLoss(error, wait) {
   );
   $("notice").hidden = false;
   showSource();
+}
+/* States and figures are those of before: they look so, and nothing can be set. */
+function showStale() {
+  $("whole").classList.toggle("stale", !linked);
+  $("controls").disabled = !linked;
 }
 function showLink(kind, text) {
   $("link").className = "state " + kind;
@@ -176,7 +183,7 @@ function onSource(told) {
   if (told.state !== "back-off") s.lost = told.state === "lost";
   else if (before === "running") s.lost = true;
   if (before && before !== told.state)
-    put($("news"), `${told.name}: ${told.state}${told.cause ? ", " + told.cause : ""}`);
+    put($("news"), `${told.name}: ${stateWord(told.state)}${told.cause ? ", " + told.cause : ""}`);
   if (told.name === chosen && before !== told.state) loadControls();
   if (!known || before !== told.state) showRow(told.name);
   else showRowSoon();

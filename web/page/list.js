@@ -60,20 +60,22 @@ function showRow(name) {
   const [, state, about, why] = s.row.firstChild.children,
     t = s.told;
   state.className = "state " + t.state;
-  put(state, t.state);
+  put(state, stateWord(t.state));
   put(
     about,
-    [formatOf(t), t.readers + (t.readers === 1 ? " reader" : " readers")]
+    [formatOf(t), t.readers + (t.readers === 1 ? "\u00a0reader" : "\u00a0readers")]
       .filter(Boolean)
       .join(" · "),
   );
   put(why, t.cause || "");
   why.hidden = !t.cause;
 }
+/* The daemon's word for "it waits, then tries again" says little to people. */
+const stateWord = (state) => (state === "back-off" ? "retrying" : state);
 function formatOf(t) {
   const f = t.format || {};
   if (!f.width) return "";
-  const rate = f.rate ? `, ${rounded(f.rate, f.rate % 1 ? 2 : 0)} fps` : "";
+  const rate = f.rate ? `, ${rounded(f.rate, f.rate % 1 ? 2 : 0)}\u00a0fps` : "";
   return `${f.width}×${f.height} ${f.pix_fmt}${rate}`;
 }
 function hashName() {
@@ -89,6 +91,7 @@ function choose(name) {
   if (chosen === name) return;
   chosen = name;
   preview.kind = null;
+  preview.note = "";
   preview.paused = calm.matches;
   for (const [n, s] of sources) {
     if (n === name) s.row?.firstChild.setAttribute("aria-current", "true");
@@ -104,7 +107,9 @@ function choose(name) {
     put($(id), "–");
   }
   put($("light-text"), "");
+  showLightAt(false);
   $("histogram").setAttribute("aria-label", "Histogram: no figures yet");
+  $("snapshot").href = `/streams/${named(name)}/snapshot.png`;
   showLines();
   showSource();
   showLive();
@@ -121,7 +126,7 @@ function showSource() {
   document.title = chosen + " – pelton";
   put($("name"), chosen);
   $("state").className = "state " + t.state;
-  put($("state"), t.state);
+  put($("state"), stateWord(t.state));
   const about = [formatOf(t), t.software ? "on the CPU" : ""];
   put($("format"), about.filter(Boolean).join(" · "));
   put($("where"), t.address);
@@ -144,18 +149,20 @@ function showOver() {
   if (!s) return;
   const t = s.told;
   let [what, why] = STATES[s.lost ? "lost" : t.state] ?? ["", ""];
+  /* the last frames of a file are shown when the daemon has read it whole */
+  const state = t.state === "ended" && preview.kind === "mp4" && preview.stop ? "running" : t.state;
   if (t.cause) why = t.cause + ". " + why;
   if (preview.fault) [what, why] = ["No preview", preview.fault];
   if (!linked) [what, why] = ["No connection", "The preview starts again by itself."];
   else if (preview.paused && !preview.shown) [what, why] = ["Paused", "Play starts the preview."];
-  else if (t.state === "running" && !preview.shown && !preview.fault)
+  else if (state === "running" && !preview.shown && !preview.fault)
     [what, why] = ["Waiting for a picture", ""];
   put($("over-what"), what);
   put($("over-why"), why);
   $("over").hidden =
-    linked && preview.shown && (t.state === "running" || t.state === "closed" || preview.paused);
+    linked && preview.shown && (state === "running" || state === "closed" || preview.paused);
   const dim = !$("over").hidden;
   $("picture").style.opacity = $("video").style.opacity = dim ? 0.4 : 1;
-  const over = t.state === "ended" && !preview.paused;
+  const over = state === "ended" && !preview.paused;
   put($("play"), over ? "Play again" : preview.paused ? "Play" : "Pause");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The live picture: MJPEG in an image, or fragmented MP4 by MediaSource.
+ * The live picture: MJPEG in an image, or fragmented MP4 by MediaSource (encoded.js).
  */
 /* ---- preview ---- */
 
@@ -9,6 +9,7 @@ const preview = {
   paused: false,
   shown: false,
   fault: "",
+  note: "" /* why pictures are shown, and not H.264 */,
   stop: null,
   tries: 0,
   timer: 0,
@@ -33,7 +34,8 @@ function startPreview() {
     e.checked = e.value === preview.kind;
   });
   const path = "/streams/" + named(chosen);
-  $("snapshot").href = path + "/snapshot.png";
+  put($("preview-note"), preview.note);
+  $("preview-note").hidden = !preview.note;
   if (preview.kind === "mp4") playEncoded(path + ".mp4", media);
   else playPictures(`${path}.mjpeg?fps=15${previewSize()}`);
   showOver();
@@ -88,6 +90,13 @@ function previewShown() {
   preview.tries = 0;
   showOver();
 }
+/* H.264 cannot be shown: the source is blurred or has none, or the browser lacks the codec. */
+function previewFallsBack(why) {
+  preview.kind = "mjpeg";
+  preview.note = why + " The preview shows pictures.";
+  put($("news"), preview.note);
+  startPreview();
+}
 function playAgain() {
   if (!preview.stop && !preview.paused) startPreview();
 }
@@ -113,103 +122,6 @@ function playPictures(url) {
   });
   picture.src = url;
 }
-/* Fragmented MP4: whole boxes go to the browser's decoder; a new moov may have another codec. */
-async function playEncoded(url, Media) {
-  const video = $("video"),
-    ending = new AbortController(),
-    source = new Media();
-  const address = URL.createObjectURL(source);
-  let stopped = false;
-  const stop = (preview.stop = (still) => {
-    stopped = true;
-    ending.abort();
-    video.pause();
-    URL.revokeObjectURL(address);
-    if (!still) (video.removeAttribute("src"), video.load());
-  });
-  video.hidden = false;
-  video.disableRemotePlayback = true;
-  video.setAttribute("aria-label", "Live picture of " + chosen);
-  video.src = address;
-  video.onplaying = () => !stopped && previewShown();
-  try {
-    await new Promise((done) => source.addEventListener("sourceopen", done, { once: true }));
-    const answer = await ask(url, { signal: ending.signal });
-    await feed(answer.body.getReader(), source, video);
-    if (!stopped) previewEnded();
-  } catch (error) {
-    if (stopped) return;
-    if ([403, 404, 415].includes(error.status) || error.name === "NotSupportedError") {
-      preview.kind = "mjpeg"; /* blurred, no H.264, or a codec that this browser lacks */
-      put($("news"), error.message + ". The preview shows pictures.");
-      startPreview();
-    } else {
-      previewFailed(error.message);
-    }
-  }
-}
-async function feed(reader, source, video) {
-  let rest = new Uint8Array(0),
-    head = [],
-    buffer = null;
-  const append = async (parts) => {
-    buffer.appendBuffer(await new Blob(parts).arrayBuffer());
-    await new Promise((done, failed) => {
-      buffer.onupdateend = done;
-      buffer.onerror = () => failed(new Error("The browser cannot decode this stream"));
-    });
-    await keepUp(buffer, video);
-  };
-  for (;;) {
-    const { value, done } = await reader.read();
-    if (done) return;
-    const all = new Uint8Array(rest.length + value.length);
-    all.set(rest);
-    all.set(value, rest.length);
-    let at = 0;
-    for (const view = new DataView(all.buffer); at + 8 <= all.length;) {
-      const size = view.getUint32(at),
-        kind = String.fromCharCode(...all.subarray(at + 4, at + 8));
-      if (size < 8) throw new Error("The stream is no MP4");
-      if (at + size > all.length) break;
-      const box = all.slice(at, (at += size));
-      head.push(box);
-      if (kind === "moov") {
-        const type = `video/mp4; codecs="${codecOf(box)}"`;
-        if (buffer) buffer.changeType(type);
-        else buffer = source.addSourceBuffer(type);
-      }
-      if (kind !== "moov" && kind !== "mdat") continue;
-      if (buffer) await append(head);
-      head = [];
-    }
-    rest = all.slice(at);
-  }
-}
-function codecOf(moov) {
-  for (let i = 4; i + 8 <= moov.length; i++)
-    if (moov[i] === 0x61 && moov[i + 1] === 0x76 && moov[i + 2] === 0x63 && moov[i + 3] === 0x43)
-      return (
-        "avc1." +
-        [...moov.subarray(i + 5, i + 8)].map((b) => b.toString(16).padStart(2, "0")).join("")
-      );
-  throw new Error("The stream has no H.264");
-}
-/* Stays near the newest frame, and forgets the old ones. */
-async function keepUp(buffer, video) {
-  const n = buffer.buffered.length;
-  if (!n) return;
-  const begin = buffer.buffered.start(0),
-    end = buffer.buffered.end(n - 1);
-  if (video.currentTime < buffer.buffered.start(n - 1) || end - video.currentTime > 1.5)
-    video.currentTime = Math.max(buffer.buffered.start(n - 1), end - 0.3);
-  if (video.paused) video.play().catch(() => {});
-  if (video.currentTime - begin < 30) return;
-  buffer.remove(begin, video.currentTime - 5);
-  await new Promise((done) => {
-    buffer.onupdateend = done;
-  });
-}
 $("play").onclick = () => {
   const over = sources.get(chosen).told.state === "ended";
   preview.paused = !preview.paused && !over;
@@ -220,6 +132,7 @@ $("play").onclick = () => {
 document.querySelectorAll("[name=kind]").forEach((e) => {
   e.onchange = () => {
     preview.kind = e.value;
+    preview.note = "";
     preview.paused = false;
     startPreview();
   };

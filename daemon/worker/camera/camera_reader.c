@@ -82,7 +82,8 @@ static bool reader_join(struct camera_host *h, struct camera_reader *r, bool for
     c->n_readers++;
     if (!format_known)
         reader_fail(r, PELTON_ERR_USAGE,
-                    "cameras leave as yuv420p, nv12, p010le, gray, rgb24, rgba or rgb48le");
+                    "cameras leave as yuv420p, nv12, p010le, gray, rgb24, rgba, bgr24, "
+                    "bgra or rgb48le");
     r->next = h->readers;
     h->readers = r;
     if (c->state == CAMERA_BACKOFF) {

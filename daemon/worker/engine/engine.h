@@ -74,10 +74,10 @@ struct engine {
     struct engine_params params;
     int64_t idle_ns; /* without work, before memory is given back */
     struct engine_idle idle;
-    struct v4l2_streams *streams; /* cameras that give H.264 */
-    struct index_cache *indexes;  /* of files */
-    bool lavc;                    /* sessions are decoded by libavcodec where it can; constant */
-    uv_mutex_t gpu_opens;         /* held while the device is opened; never with the lock */
+    struct live_sources *live;   /* cameras that give H.264, and network sources */
+    struct index_cache *indexes; /* of files */
+    bool lavc;                   /* sessions are decoded by libavcodec where it can; constant */
+    uv_mutex_t gpu_opens;        /* held while the device is opened; never with the lock */
     int gpu_error;   /* under gpu_opens: the threads on the device could not be started */
     struct gpu *gpu; /* NULL: not opened yet */
     const struct gpu_device_info *device;

@@ -27,7 +27,7 @@ struct session {
     struct wire_stretch stretch;
     char *uri, *name, *pix_fmt;
     int fd;
-    bool probe_only;
+    bool probe_only, shared;
     uint64_t resume_sequence;
 
     uv_thread_t thread;

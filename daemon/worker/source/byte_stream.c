@@ -60,7 +60,7 @@ void byte_stream_packet(struct source *src, AVPacket *packet)
 
 bool byte_stream_counts(const struct source *src)
 {
-    return IS_FFMPEG_6_1 && src->parser_context != NULL;
+    return src->counted || (IS_FFMPEG_6_1 && src->parser_context != NULL);
 }
 
 void byte_stream_close(struct source *src)

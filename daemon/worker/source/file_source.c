@@ -9,7 +9,6 @@
  * used, then source_read reports the truncation).
  */
 #include "daemon/worker/source/byte_stream.h"
-#include "daemon/worker/source/camera_units.h"
 #include "daemon/worker/source/mp4_parameters.h"
 #include "daemon/worker/source/source_io.h"
 #include "daemon/worker/source/video_streams.h"
@@ -384,8 +383,8 @@ int source_open(struct source *src, const char *uri, int fd, const char *name, u
 
 void source_close(struct source *src)
 {
-    if (src->camera)
-        source_camera_close(src);
+    if (src->live)
+        src->leave(src);
     byte_stream_close(src);
     avformat_close_input(&src->format);
     source_io_close(src);
@@ -431,8 +430,8 @@ static int source_take(struct source *src, AVPacket *packet, struct pelton_failu
 
 int source_read(struct source *src, AVPacket *packet, struct pelton_failure *failure)
 {
-    if (src->camera)
-        return source_camera_read(src, packet, failure);
+    if (src->live)
+        return src->next(src, packet, failure);
     for (;;) {
         int err = av_read_frame(src->format, packet);
         if (atomic_load(src->stop)) {
@@ -449,7 +448,7 @@ int source_read(struct source *src, AVPacket *packet, struct pelton_failure *fai
 
 int source_rewind(struct source *src)
 {
-    if (src->camera)
+    if (src->live)
         return PELTON_ERR_INPUT;
     src->truncated = src->cut = false;
     int64_t start = src->stream->start_time != AV_NOPTS_VALUE ? src->stream->start_time : 0;
@@ -466,7 +465,7 @@ int source_rewind(struct source *src)
  * packets (MPEG-TS) know no key frames when they seek: further back. */
 int source_seek(struct source *src, int64_t start_us)
 {
-    if (src->camera)
+    if (src->live)
         return PELTON_ERR_INPUT;
     int flags = src->format->iformat->flags;
     int64_t target = start_us;
@@ -495,7 +494,7 @@ void source_info(const struct source *src, struct pelton_info *info)
     const char *profile = avcodec_profile_name(par->codec_id, par->profile);
     const char *pix_fmt = av_get_pix_fmt_name((enum AVPixelFormat)par->format);
     snprintf(info->container, sizeof(info->container), "%s",
-             src->camera ? "v4l2" : src->format->iformat->name);
+             src->format->iformat ? src->format->iformat->name : "v4l2");
     snprintf(info->codec, sizeof(info->codec), "%s", avcodec_get_name(par->codec_id));
     snprintf(info->profile, sizeof(info->profile), "%s", profile ? profile : "");
     snprintf(info->pix_fmt, sizeof(info->pix_fmt), "%s", pix_fmt ? pix_fmt : "");
@@ -513,7 +512,7 @@ void source_info(const struct source *src, struct pelton_info *info)
     info->duration_us = src->format->duration == AV_NOPTS_VALUE ? -1 : src->format->duration;
     info->frames = st->nb_frames > 0 ? st->nb_frames : -1;
     info->orientation = video_stream_orientation(st);
-    if (!src->camera)
+    if (src->format->iformat)
         video_streams_list(src->format, st, info);
     info->bit_rate = par->bit_rate > 0           ? (uint64_t)par->bit_rate
                      : src->format->bit_rate > 0 ? (uint64_t)src->format->bit_rate

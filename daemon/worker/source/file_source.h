@@ -38,12 +38,18 @@ struct source {
     int (*open_io)(AVFormatContext *, AVIOContext **, const char *, int, AVDictionary **);
     bool led_elsewhere; /* to another host or to a file; the input is refused */
     time_t opened_s;
-    /* camera_units.c: access units come from there, format only describes them */
-    struct v4l2_subscription *camera;
-    const struct source_watcher *watcher; /* with camera */
-    int64_t captured_ns;                  /* of the last packet; 0: not known */
-    uint64_t dropped;                     /* packets that the source has dropped */
-    bool started;                         /* a packet has been read */
+    /* live_units.c: access units come from there, format only describes them */
+    struct live_reader *live;
+    int (*next)(struct source *, AVPacket *, struct pelton_failure *); /* as source_read */
+    void (*leave)(struct source *);
+    const struct source_watcher *watcher; /* with live, as the next five */
+    bool began;                           /* a packet that is to be shown has been read */
+    bool newest;         /* of units that were there before, the last one alone is shown */
+    bool behind;         /* when the source was opened, units after the last packet were there */
+    bool counted;        /* as byte_stream_counts says */
+    int64_t captured_ns; /* of the last packet; 0: not known */
+    uint64_t dropped;    /* packets that the source has dropped */
+    bool started;        /* a packet has been read */
 };
 
 /* Fills *failure and returns its code when the source cannot be opened or has no H.264 video.

@@ -13,7 +13,7 @@
 #include "codec/h264_stream.h"
 #include "daemon/worker/feed/outputs.h"
 #include "daemon/worker/source/byte_stream.h"
-#include "daemon/worker/source/camera_units.h"
+#include "daemon/worker/source/live_units.h"
 #include "daemon/worker/source/stream_internal.h"
 #include "daemon/worker/source/thread_frames.h"
 #include "proto/start_trace.h"
@@ -43,12 +43,13 @@ static void warn_of_vui(struct stream *st)
 
 /* ---- input ---- */
 
-/* With params.realtime packets are taken at the rate of their decoding times. */
+/* With params.realtime packets are taken at the rate of their decoding times. A live source has its
+ * own. */
 static void pace(struct stream *st, const AVPacket *packet)
 {
     struct session *s = st->session;
     int64_t ts = packet->dts != AV_NOPTS_VALUE ? packet->dts : packet->pts;
-    if (!s->params.realtime)
+    if (!s->params.realtime || st->source.live)
         return;
     int64_t us = ts != AV_NOPTS_VALUE ? av_rescale_q(ts + st->loop_offset,
                                                      st->source.stream->time_base, AV_TIME_BASE_Q)
@@ -125,6 +126,26 @@ static bool next_loop(struct stream *st)
     return stream_open_codec(st) == 0;
 }
 
+static int64_t range_end(const struct stream *st, int64_t from_us)
+{
+    int64_t duration = st->session->params.duration_us;
+    return duration > 0 && from_us <= INT64_MAX / 2 && duration <= INT64_MAX / 2
+               ? av_rescale_q(from_us + duration, AV_TIME_BASE_Q, st->source.stream->time_base)
+               : TIMESTAMPS_NONE;
+}
+
+/* A live source is read from the first packet on that is to be shown. */
+static void live_range(struct stream *st)
+{
+    const AVPacket *p = st->packet;
+    int64_t ts = p->pts != AV_NOPTS_VALUE ? p->pts : p->dts;
+    if (!st->source.live || st->source.began || p->flags & AV_PKT_FLAG_DISCARD ||
+        ts == AV_NOPTS_VALUE)
+        return;
+    st->source.began = true;
+    st->end_pts = range_end(st, av_rescale_q(ts, st->source.stream->time_base, AV_TIME_BASE_Q));
+}
+
 static void set_range(struct stream *st)
 {
     const struct session *s = st->session;
@@ -133,15 +154,15 @@ static void set_range(struct stream *st)
     int64_t origin =
         st->source.format->start_time == AV_NOPTS_VALUE ? 0 : st->source.format->start_time;
     st->start_pts = st->end_pts = TIMESTAMPS_NONE;
+    if (st->source.live)
+        return;
     if (start_us) {
         st->start_pts = av_rescale_q(start_us + origin, AV_TIME_BASE_Q, av->time_base);
         /* where the input cannot seek, frames before the point are decoded and left out */
         source_seek(&st->source, start_us);
     }
-    if (s->params.duration_us > 0 && start_us <= INT64_MAX / 2 &&
-        s->params.duration_us <= INT64_MAX / 2)
-        st->end_pts =
-            av_rescale_q(start_us + origin + s->params.duration_us, AV_TIME_BASE_Q, av->time_base);
+    if (start_us <= INT64_MAX / 2)
+        st->end_pts = range_end(st, start_us + origin);
 }
 
 /* A cause begins with the name of the input and a colon. */
@@ -190,6 +211,7 @@ static void run(struct stream *st)
         if (got > 0) {
             START_TRACE_FIRST("first access unit is read");
             pace(st, st->packet);
+            live_range(st);
             feed(st);
             av_packet_unref(st->packet);
             continue;
@@ -230,6 +252,26 @@ static void on_source_state(void *ctx, bool running, const char *cause)
     engine_notify(st->engine);
 }
 
+/* What a reader of a live source cannot wish. */
+static bool wants_own_place(const struct session *s)
+{
+    const struct pelton_open_params *p = &s->params;
+    return p->loop || p->start_us > 0 || p->n_wanted || p->n_wanted_us || s->stretch.count > 1;
+}
+
+static int source_begin(struct stream *st, struct pelton_failure *failure)
+{
+    struct session *s = st->session;
+    struct live_wish wish = {
+        .uri = s->uri, .video = s->params.video, .lossless = s->params.policy == PELTON_LOSSLESS};
+    st->watcher = (struct source_watcher){on_source_state, st};
+    if (s->uri && (camera_address(s->uri) || (s->shared && !wants_own_place(s))))
+        return source_live_open(&st->source, st->engine->live, &wish,
+                                !wish.lossless && !stream_gives_units(st), s->name, &s->stop,
+                                &st->watcher, failure);
+    return source_open(&st->source, s->uri, s->fd, s->name, s->params.video, &s->stop, failure);
+}
+
 static int stream_open(struct stream *st)
 {
     struct session *s = st->session;
@@ -244,14 +286,10 @@ static int stream_open(struct stream *st)
             "the stream's own format, nv12 of 8-bit 4:2:0, and gray are given out");
         return -1;
     }
-    st->watcher = (struct source_watcher){on_source_state, st};
-    int err = camera_address(s->uri) ? source_camera_open(&st->source, st->engine->streams, s->uri,
-                                                          s->name, &s->stop, &st->watcher, &failure)
-                                     : source_open(&st->source, s->uri, s->fd, s->name,
-                                                   s->params.video, &s->stop, &failure);
+    int err = source_begin(st, &failure);
     st->source_opened = true;
     START_TRACE_FIRST("first source is open");
-    if (st->source.camera)
+    if (st->source.live)
         st->sequence = s->resume_sequence; /* a camera does not begin again: the numbers go on */
     if (st->source.stream)
         source_info(&st->source, &st->info);

@@ -163,7 +163,7 @@ bool stream_choose(struct stream *st)
     uint64_t past;
     if (!c->active)
         return true;
-    uint64_t identity = st->source.camera ? 0 : index_identity(st->source.fd, p->video);
+    uint64_t identity = st->source.live ? 0 : index_identity(st->source.fd, p->video);
     if (!identity) {
         fail_choice(st, PELTON_ERR_USAGE, "frames can be chosen in a file alone",
                     "name a file, not a pipe or a live source");

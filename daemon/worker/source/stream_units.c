@@ -208,10 +208,12 @@ static struct pool *units_pool(struct stream *st, size_t bytes)
     return s->window.abort ? NULL : s->sub.pools;
 }
 
-/* False: no slot may be had. With the lock, dropped meanwhile. */
-static bool units_slot(struct session *s, struct pool *pool, bool key, uint32_t *slot)
+/* False: no slot may be had. Units that were there before their reader wait for it. With the lock,
+ * dropped meanwhile. */
+static bool units_slot(struct stream *st, struct pool *pool, bool key, uint32_t *slot)
 {
-    bool waits = s->params.policy == PELTON_LOSSLESS;
+    struct session *s = st->session;
+    bool waits = s->params.policy == PELTON_LOSSLESS || st->source.behind;
     uint32_t reserve = waits || key ? 0 : KEY_RESERVE;
     while (pool->ready - pool->busy <= reserve && !s->window.abort) {
         if (!waits && pool_whole(pool))
@@ -245,7 +247,7 @@ static bool units_deliver(struct stream *st, struct feed_frame *f)
     struct session *s = st->session;
     engine_lock(st->engine);
     struct pool *pool = units_pool(st, (size_t)st->packet->size);
-    bool taken = pool && units_slot(s, pool, f->flags & PELTON_FRAME_KEY, &f->slot);
+    bool taken = pool && units_slot(st, pool, f->flags & PELTON_FRAME_KEY, &f->slot);
     if (taken) {
         engine_unlock(st->engine);
         memcpy((uint8_t *)pool->memory + f->slot * pool->format.slot_size, st->packet->data,
@@ -278,7 +280,7 @@ void units_feed(struct stream *st, bool too_large)
     stream_give_info(st, true, "", "");
     f.sequence = f.number = st->sequence++;
     f.flags = (key ? PELTON_FRAME_KEY : 0) | (st->discontinuity ? PELTON_FRAME_DISCONT : 0);
-    if (f.sequence < s->resume_sequence && !st->source.camera) {
+    if (f.sequence < s->resume_sequence && !st->source.live) {
         u->awaits_key = false;
         st->pictures++;
         return;

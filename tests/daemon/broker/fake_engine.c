@@ -136,6 +136,11 @@ const struct gpu_device_info *engine_device(const struct engine *e)
     return &e->gpu->info;
 }
 
+void engine_live(struct engine *e, struct live_usage *out)
+{
+    *out = (struct live_usage){0};
+}
+
 void engine_refused(struct engine *e, uint64_t out[H264_LIMITS])
 {
     memset(out, 0, H264_LIMITS * sizeof(*out));
@@ -424,8 +429,8 @@ static void on_timer(uv_timer_t *timer)
 }
 
 int session_open(struct engine *e, const struct pelton_open_params *params,
-                 struct wire_stretch stretch, uint64_t resume_sequence, bool probe_only,
-                 const struct feed_callbacks *callbacks, void *ctx, struct session **out)
+                 const struct session_extra *extra, const struct feed_callbacks *callbacks,
+                 void *ctx, struct session **out)
 {
     struct session *s = calloc(1, sizeof(*s));
     if (!s)
@@ -433,12 +438,12 @@ int session_open(struct engine *e, const struct pelton_open_params *params,
     s->engine = e;
     s->callbacks = callbacks;
     s->ctx = ctx;
-    s->probe_only = probe_only;
-    s->resume = resume_sequence;
+    s->probe_only = extra->probe_only;
+    s->resume = extra->resume_sequence;
     s->max_frames = params->max_frames;
     s->transport = params->bench.transport;
-    s->part = stretch.index;
-    s->parts = stretch.count;
+    s->part = extra->stretch.index;
+    s->parts = extra->stretch.count;
     snprintf(s->name, sizeof(s->name), "%s", params->name);
     script_read(s, params->fd, params->uri);
     if (s->script.gop < 1)

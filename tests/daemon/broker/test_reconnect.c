@@ -5,6 +5,7 @@
 #include "tests/daemon/broker/broker_world.h"
 
 #include "daemon/backoff.h"
+#include "daemon/broker/named.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -72,6 +73,21 @@ static void a_live_source_comes_back(void **state)
                                       "c1 FRAME_READY 1 #2 discont");
 }
 
+static void a_reader_that_has_its_part_ends(void **state)
+{
+    struct broker_stream *s = running(WORLD_LIVE);
+    s->source.open->max_frames = 2;
+    world_eos(s, 0);
+    assert_string_equal(world_step(&w), "c1 EOS 1 0");
+    s = world_stream(world_client(&w), 2, WORLD_LIVE);
+    s->source.open->duration_us = 1;
+    world_step(&w);
+    world_info(s);
+    world_eos(s, PELTON_ERR_REFUSED); /* that is no end of its part */
+    links_take();
+    assert_string_equal(world_step(&w), "c2 SOURCE_STATE 2 restarting");
+}
+
 static void waits_are_short_after_health(void **state)
 {
     struct broker_stream *s = running(WORLD_LIVE);
@@ -88,6 +104,29 @@ static void waits_are_short_after_health(void **state)
     world_eos(s, PELTON_ERR_REFUSED);
     world_step(&w);
     assert_in_range(s->retry.retry_ms, w.now_ms, w.now_ms + BACKOFF_FIRST_MS);
+}
+
+/* They share the connection, so that they come back together. */
+static void readers_of_a_source_wait_together(void **state)
+{
+    struct named_source source = {.broker = &w.b, .readers = 2};
+    struct client *c = world_client(&w);
+    struct broker_stream *first = world_stream(c, 1, WORLD_LIVE),
+                         *second = world_stream(c, 2, WORLD_LIVE);
+    first->source.named = second->source.named = &source;
+    world_step(&w);
+    for (int i = 0; i < 5; i++) {
+        world_info(first);
+        world_info(second);
+        world_eos(first, PELTON_ERR_REFUSED);
+        world_step(&w);
+        w.now_ms += 20;
+        world_eos(second, PELTON_ERR_REFUSED);
+        world_step(&w);
+        assert_int_equal(first->retry.retry_ms, second->retry.retry_ms);
+        world_later(&w, BACKOFF_LAST_MS);
+    }
+    first->source.named = second->source.named = NULL;
 }
 
 static void never_open(void **state)
@@ -135,7 +174,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(waits_grow),
         cmocka_unit_test_setup_teardown(a_live_source_comes_back, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_reader_that_has_its_part_ends, setup, teardown),
         cmocka_unit_test_setup_teardown(waits_are_short_after_health, setup, teardown),
+        cmocka_unit_test_setup_teardown(readers_of_a_source_wait_together, setup, teardown),
         cmocka_unit_test_setup_teardown(never_open, setup, teardown),
         cmocka_unit_test_setup_teardown(a_file_ends, setup, teardown),
         cmocka_unit_test_setup_teardown(a_camera_that_has_changed, setup, teardown),
