@@ -30,6 +30,7 @@ struct daemon_watch {
     struct pelton_stream_status *streams;
     size_t n_streams;
     uint64_t change;
+    bool asked; /* it is known whether the daemon is there, and which sources it has */
 };
 
 /* ---- under the lock ---- */
@@ -81,7 +82,8 @@ static void sources_forget(struct daemon_watch *w)
 static void connection_is(struct daemon_watch *w, bool connected, const struct pelton_failure *f)
 {
     pthread_mutex_lock(&w->lock);
-    bool told = w->daemon.connected != connected || (!connected && !w->daemon.cause[0]);
+    bool told = w->daemon.connected != connected || !w->asked;
+    w->asked = true;
     w->daemon.connected = connected;
     w->daemon.known = w->daemon.known && connected;
     w->daemon.connects += connected;
@@ -134,11 +136,22 @@ static void change_take(struct daemon_watch *w, const struct pelton *conn,
     pthread_mutex_unlock(&w->lock);
 }
 
+/* All sources, and the state. The reply about the state comes after the sources. */
+static int sources_take(struct daemon_watch *w, struct pelton *conn)
+{
+    struct pelton_source source;
+    int rc = pelton_sources_watch(conn, CONNECT_MS);
+    rc = rc < 0 ? rc : status_ask(w, conn);
+    while (rc >= 0 && (rc = pelton_sources_next(conn, 0, &source)) > 0)
+        change_take(w, conn, &source);
+    return rc == PELTON_ERR_TIMEOUT ? 0 : rc;
+}
+
 /* Until the daemon goes away; its last failure then says why. */
 static void changes_follow(struct daemon_watch *w, struct pelton *conn)
 {
-    int64_t asked_ns = 0;
-    int rc = pelton_sources_watch(conn, CONNECT_MS);
+    int64_t asked_ns = monotonic_ns();
+    int rc = 0;
     while (rc >= 0 && !atomic_load(&w->ending)) {
         struct pelton_source source;
         if (monotonic_ns() - asked_ns > 1000000000) {
@@ -157,7 +170,7 @@ static void *watch_run(void *ctx)
     struct daemon_watch *w = ctx;
     while (!atomic_load(&w->ending)) {
         struct pelton *conn = NULL;
-        if (pelton_connect(w->socket, CONNECT_MS, &conn) == 0) {
+        if (pelton_connect(w->socket, CONNECT_MS, &conn) == 0 && sources_take(w, conn) == 0) {
             connection_is(w, true, NULL);
             changes_follow(w, conn);
         }
@@ -177,7 +190,6 @@ struct daemon_watch *daemon_watch_new(const char *socket, struct control_board *
         return NULL;
     w->board = board;
     w->socket = socket ? strdup(socket) : NULL;
-    snprintf(w->daemon.cause, sizeof(w->daemon.cause), "the daemon has not been asked yet");
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->changed, NULL);
     if ((w->socket || !socket) && pthread_create(&w->thread, NULL, watch_run, w) == 0)
@@ -199,6 +211,14 @@ void daemon_watch_free(struct daemon_watch *w)
 }
 
 /* ---- questions ---- */
+
+void daemon_watch_begin(struct daemon_watch *w)
+{
+    pthread_mutex_lock(&w->lock);
+    while (!w->asked)
+        pthread_cond_wait(&w->changed, &w->lock);
+    pthread_mutex_unlock(&w->lock);
+}
 
 void daemon_watch_state(struct daemon_watch *w, struct watched_daemon *out)
 {

@@ -20,7 +20,7 @@ struct watched_source {
 };
 
 struct watched_daemon {
-    bool connected, known; /* known: status has been filled since it connected */
+    bool connected, known; /* connected: its sources are known; known: so is status */
     char cause[256], hint[256];
     uint64_t connects; /* since the start */
     struct pelton_status status;
@@ -30,6 +30,8 @@ struct watched_daemon {
  * memory, no thread. */
 struct daemon_watch *daemon_watch_new(const char *socket, struct control_board *board);
 void daemon_watch_free(struct daemon_watch *w);
+/* Waits until the daemon's sources are known, or it is known why there is no daemon. */
+void daemon_watch_begin(struct daemon_watch *w);
 
 void daemon_watch_state(struct daemon_watch *w, struct watched_daemon *out);
 /* All sources, by name, removed ones included. The caller frees *out by free(). 0, or -1: no

@@ -62,6 +62,8 @@ static int serve(struct web *w, const sigset_t *signals, int fd)
     w->controls = control_board_new();
     w->watch = w->controls ? daemon_watch_new(w->options.socket, w->controls) : NULL;
     w->feed = feed_new(w->options.socket);
+    if (w->watch)
+        daemon_watch_begin(w->watch); /* the first request finds the sources */
     struct http_server *server =
         w->connections && w->watch && w->feed ? http_server_start(w, fd) : NULL;
     if (server) {

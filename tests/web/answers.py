@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The gateway answers: health, page, sources, and refusals in words.
 """
-import json, re, signal
+import json, re, signal, threading
 import webtest as w
 from schemas import Description
 
@@ -12,7 +12,7 @@ args = w.t.arguments(__doc__)
 def health(daemon, web):
     status, _, body = web.ask("/healthz")
     w.check((status, body) == (200, b"ok\n"), "/healthz")
-    w.check(w.t.wait_until(lambda: web.ask("/readyz")[0] == 200, 5), "/readyz with a daemon")
+    w.check(web.ask("/readyz")[0] == 200, "/readyz with a daemon")
 
 
 def page(web):
@@ -87,12 +87,24 @@ def metrics(web):
     w.check(told["daemon"]["connected"] and told["sources"][0]["frames"] > 0, "/api/v1/stats")
 
 
+def first_request(daemon):
+    """The gateway listens once it knows the sources, however late the daemon answers."""
+    daemon.process.send_signal(signal.SIGSTOP)
+    threading.Timer(0.5, daemon.process.send_signal, [signal.SIGCONT]).start()
+    with w.Web(args, daemon.socket) as web:
+        status, _, body = web.ask("/api/v1/sources/cam1")
+        w.check(status == 200, f"the first request: {status} {body}")
+
+
 def without_daemon(daemon, web):
     daemon.process.send_signal(signal.SIGTERM)
     w.check(w.t.wait_until(lambda: web.ask("/readyz")[0] == 503, 5), "/readyz without a daemon")
     told = json.loads(web.ask("/api/v1/sources")[2])
     w.check(web.ask("/healthz")[0] == 200 and "no daemon" in told["error"],
             f"the daemon is gone: {told['error']}")
+    with w.Web(args, daemon.socket) as other:
+        w.check(other.ask("/readyz")[0] == 503 and "no daemon: " in other.said(),
+                f"a gateway that begins without a daemon: {other.said()}")
 
 
 with w.t.Daemon(args, *w.cameras(args, 2)) as daemon, w.Web(args, daemon.socket) as web:
@@ -102,5 +114,6 @@ with w.t.Daemon(args, *w.cameras(args, 2)) as daemon, w.Web(args, daemon.socket)
     refusals(web)
     description(web)
     metrics(web)
+    first_request(daemon)
     without_daemon(daemon, web)
 w.finish()

@@ -31,7 +31,7 @@ def bodies(web, folder):
         path.write_bytes(body)
         got = packets(str(path))
         w.check(status == 200 and got and got == converted(folder, end),
-                f"file{end}: {len(got)} packets are the file's")
+                f"file{end}: {len(got)} packets are the file's; {status}, {body[:150]}")
     kind = web.ask("/streams/file.mp4?frames=1", "HEAD")[1]["Content-Type"]
     w.check(re.fullmatch(r'video/mp4; codecs="avc1\.[0-9a-f]{6}"', kind), f"type: {kind}")
     body = web.ask("/streams/file.mp4?frames=5")[2]

@@ -2,7 +2,7 @@
 """Shared by the tests of pelton-web: a daemon with simulated cameras, the gateway before it, and
 requests with exact bytes.
 """
-import http.client, json, pathlib, re, socket, subprocess, sys, tempfile
+import http.client, json, pathlib, re, socket, subprocess, sys, tempfile, time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t # noqa: E402
@@ -69,7 +69,15 @@ class Web:
         return f"http://127.0.0.1:{self.port}{path}"
 
     def ask(self, path, method="GET", body=None, **headers):
-        """(status, headers, body) of one request; _ in a header's name stands for -."""
+        """(status, headers, body) of one request; _ in a header's name stands for -. Where no
+        frame came within the gateway's time, it asks again."""
+        end = time.monotonic() + t.patience(15)
+        while True:
+            answer = self.ask_once(path, method, body, **headers)
+            if answer[0] != 504 or time.monotonic() > end:
+                return answer
+
+    def ask_once(self, path, method, body, **headers):
         c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=t.patience(10))
         c.request(method, path, body, {k.replace("_", "-"): v for k, v in headers.items()})
         answer = c.getresponse()
