@@ -4,11 +4,20 @@
  */
 #include "gpu/encode/encode_table.h"
 
+#include "shaders/encode_begin.spv.h"
+#include "shaders/encode_choose.spv.h"
+#include "shaders/encode_field.spv.h"
 #include "shaders/encode_half_samples.spv.h"
+#include "shaders/encode_inter.spv.h"
+#include "shaders/encode_intra.spv.h"
+#include "shaders/encode_intra_choose.spv.h"
+#include "shaders/encode_intra_first.spv.h"
 #include "shaders/encode_load.spv.h"
-#include "shaders/encode_luma.spv.h"
+#include "shaders/encode_mark.spv.h"
+#include "shaders/encode_pack.spv.h"
 #include "shaders/encode_reduce.spv.h"
 #include "shaders/encode_refine.spv.h"
+#include "shaders/encode_scan.spv.h"
 #include "shaders/encode_search_coarse.spv.h"
 #include "shaders/encode_search_half.spv.h"
 #include "shaders/encode_search_whole.spv.h"
@@ -16,27 +25,59 @@
 #define BIT(name)   (1u << ENC_BIND_##name)
 #define SHADER(tag) .name = #tag, .spirv = shader_##tag, .spirv_size = sizeof(shader_##tag)
 
+/* A round reads one field of vectors and writes the other. The last one writes field 0. */
+#define ROUND(field) .constants = {field}, .constant_count = 1
+
+#define CHOOSE_READS                                                                               \
+    (BIT(PICTURES) | BIT(PLANES) | BIT(SEARCH) | BIT(INTRA) | BIT(MOTION) | BIT(MBS))
+#define INTER_READS  (BIT(PICTURES) | BIT(PLANES) | BIT(MOTION) | BIT(QUANTISER) | BIT(MBS))
+#define INTER_WRITES (BIT(MOTION) | BIT(MBS) | BIT(LEVELS) | BIT(UNFILTERED))
+
 const struct encode_pass encode_passes[] = {
-    {SHADER(encode_load), .group = ENCODE_SOURCES, .grid = ENCODE_GRID_PLANE, .reads = BIT(FRAMES),
-     .writes = BIT(PLANES)},
+    {SHADER(encode_load), .group = ENCODE_PLANES, .grid = ENCODE_GRID_PLANE,
+     .reads = BIT(PICTURES) | BIT(FRAMES), .writes = BIT(PLANES)},
     {SHADER(encode_reduce), .constants = {0, ENC_PLANE_HALF}, .constant_count = 2,
-     .group = ENCODE_SOURCES, .grid = ENCODE_GRID_PLANE, .level = 1, .reads = BIT(PLANES),
-     .writes = BIT(PLANES)},
+     .group = ENCODE_PLANES, .grid = ENCODE_GRID_PLANE, .level = 1,
+     .reads = BIT(PICTURES) | BIT(PLANES), .writes = BIT(PLANES)},
     {SHADER(encode_reduce), .constants = {ENC_PLANE_HALF, ENC_PLANE_FOURTH}, .constant_count = 2,
-     .group = ENCODE_SOURCES, .grid = ENCODE_GRID_PLANE, .level = 2, .reads = BIT(PLANES),
-     .writes = BIT(PLANES)},
+     .group = ENCODE_PLANES, .grid = ENCODE_GRID_PLANE, .level = 2,
+     .reads = BIT(PICTURES) | BIT(PLANES), .writes = BIT(PLANES)},
     {SHADER(encode_half_samples), .group = ENCODE_REFERENCES_ONLY, .grid = ENCODE_GRID_TILE,
-     .reads = BIT(PLANES), .writes = BIT(PLANES)},
-    {SHADER(encode_search_coarse), .group = ENCODE_SEARCH, .grid = ENCODE_GRID_SEARCH,
-     .reads = BIT(PICTURES) | BIT(PLANES), .writes = BIT(SEARCH)},
-    {SHADER(encode_search_half), .group = ENCODE_SEARCH, .grid = ENCODE_GRID_SEARCH,
-     .reads = BIT(PICTURES) | BIT(PLANES) | BIT(SEARCH), .writes = BIT(SEARCH)},
-    {SHADER(encode_search_whole), .group = ENCODE_SEARCH, .grid = ENCODE_GRID_SEARCH,
-     .reads = BIT(PICTURES) | BIT(PLANES) | BIT(SEARCH) | BIT(LAST), .writes = BIT(SEARCH)},
-    {SHADER(encode_refine), .group = ENCODE_SEARCH, .grid = ENCODE_GRID_SEARCH,
-     .reads = BIT(PICTURES) | BIT(PLANES) | BIT(SEARCH), .writes = BIT(SEARCH)},
-    {SHADER(encode_luma), .group = ENCODE_LUMA, .grid = ENCODE_GRID_MB,
-     .reads = BIT(PICTURES) | BIT(PLANES) | BIT(MOTION) | BIT(QUANTISER), .writes = BIT(LUMA)},
+     .reads = BIT(PICTURES) | BIT(PLANES), .writes = BIT(PLANES)},
+    {SHADER(encode_begin), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
+     .reads = BIT(PICTURES) | BIT(OFFSETS), .writes = BIT(MBS) | BIT(MOTION)},
+    {SHADER(encode_intra_first), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
+     .reads = BIT(PICTURES) | BIT(PLANES) | BIT(MBS), .writes = BIT(INTRA)},
+    {SHADER(encode_intra_choose), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
+     .reads = BIT(PICTURES) | BIT(PLANES) | BIT(MBS) | BIT(INTRA), .writes = BIT(INTRA)},
+    {SHADER(encode_search_coarse), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_SEARCH,
+     .reads = BIT(PICTURES) | BIT(PLANES), .writes = BIT(SEARCH), .of_p = true},
+    {SHADER(encode_search_half), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_SEARCH,
+     .reads = BIT(PICTURES) | BIT(PLANES) | BIT(SEARCH), .writes = BIT(SEARCH), .of_p = true},
+    {SHADER(encode_search_whole), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_SEARCH,
+     .reads = BIT(PICTURES) | BIT(PLANES) | BIT(SEARCH) | BIT(LAST), .writes = BIT(SEARCH),
+     .of_p = true},
+    {SHADER(encode_refine), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_SEARCH,
+     .reads = BIT(PICTURES) | BIT(PLANES) | BIT(SEARCH), .writes = BIT(SEARCH), .of_p = true},
+    {SHADER(encode_field), ROUND(0), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
+     .reads = BIT(PICTURES) | BIT(SEARCH), .writes = BIT(MOTION), .of_p = true},
+    {SHADER(encode_choose), ROUND(0), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
+     .reads = CHOOSE_READS, .writes = BIT(MOTION) | BIT(MBS), .of_p = true},
+    {SHADER(encode_choose), ROUND(1), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
+     .reads = CHOOSE_READS, .writes = BIT(MOTION) | BIT(MBS), .of_p = true},
+    {SHADER(encode_inter), ROUND(0), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
+     .reads = INTER_READS, .writes = INTER_WRITES, .of_p = true},
+    {SHADER(encode_inter), ROUND(1), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
+     .reads = INTER_READS, .writes = INTER_WRITES, .of_p = true},
+    {SHADER(encode_mark), ROUND(0), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
+     .reads = BIT(PICTURES) | BIT(MOTION) | BIT(INTRA) | BIT(MBS), .writes = BIT(MBS)},
+    {SHADER(encode_intra), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_DIAGONAL,
+     .reads = BIT(PICTURES) | BIT(PLANES) | BIT(QUANTISER) | BIT(MBS) | BIT(UNFILTERED),
+     .writes = BIT(MBS) | BIT(LEVELS) | BIT(UNFILTERED)},
+    {SHADER(encode_scan), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_PICTURE, .reads = BIT(MBS),
+     .writes = BIT(MBS) | BIT(TOTALS)},
+    {SHADER(encode_pack), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
+     .reads = BIT(MBS) | BIT(LEVELS), .writes = BIT(COEFFS)},
 };
 const uint32_t encode_pass_count = sizeof(encode_passes) / sizeof(encode_passes[0]);
 
@@ -45,12 +86,22 @@ static uint32_t groups(uint32_t count, uint32_t size)
     return (count + size - 1) / size;
 }
 
-void encode_pass_grid(const struct encode_pass *pass, const struct gpu_encode_params *params,
+static uint32_t smaller(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+uint32_t encode_pass_steps(const struct encode_pass *pass, uint32_t mb_width, uint32_t mb_height)
+{
+    return pass->grid == ENCODE_GRID_DIAGONAL ? mb_width + 2 * (mb_height - 1) : 1;
+}
+
+void encode_pass_grid(const struct encode_pass *pass, uint32_t mb_width, uint32_t mb_height,
                       uint32_t xyz[3])
 {
-    uint32_t width = 16 * params->mb_width, height = 16 * params->mb_height;
-    uint32_t edges = 2 * (ENC_MARGIN - 3);
-    xyz[2] = params->pictures;
+    uint32_t width = 16 * mb_width, height = 16 * mb_height, edges = 2 * (ENC_MARGIN - 3);
+    xyz[0] = mb_width * mb_height;
+    xyz[1] = 1;
     switch (pass->grid) {
     case ENCODE_GRID_PLANE:
         xyz[0] = groups(ENC_STRIDE(width, pass->level), 16);
@@ -61,12 +112,15 @@ void encode_pass_grid(const struct encode_pass *pass, const struct gpu_encode_pa
         xyz[1] = groups(height + edges, 16);
         break;
     case ENCODE_GRID_SEARCH:
-        xyz[0] = params->mb_width * params->mb_height;
         xyz[1] = ENC_REFERENCES;
         break;
     case ENCODE_GRID_MB:
-        xyz[0] = params->mb_width * params->mb_height;
-        xyz[1] = 1;
+        break;
+    case ENCODE_GRID_DIAGONAL:
+        xyz[0] = smaller(mb_height, (mb_width + 1) / 2);
+        break;
+    case ENCODE_GRID_PICTURE:
+        xyz[0] = 1;
         break;
     }
 }

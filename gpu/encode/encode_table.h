@@ -9,16 +9,18 @@
 
 #include <stddef.h>
 
-/* What a workgroup of a pass has */
+/* What a workgroup of a pass has. All have pictures in z. */
 enum encode_grid {
-    ENCODE_GRID_PLANE,  /* 16 x 4 samples of a plane with margins */
-    ENCODE_GRID_TILE,   /* 16 x 16 samples of a plane with the margin that has half samples */
-    ENCODE_GRID_SEARCH, /* a macroblock and a reference */
-    ENCODE_GRID_MB,     /* a macroblock */
+    ENCODE_GRID_PLANE,    /* 16 x 4 samples of a plane with margins */
+    ENCODE_GRID_TILE,     /* 16 x 16 samples of a plane with the margin that has half samples */
+    ENCODE_GRID_SEARCH,   /* a macroblock and a reference */
+    ENCODE_GRID_MB,       /* a macroblock */
+    ENCODE_GRID_DIAGONAL, /* a macroblock of the wavefront: one dispatch for each diagonal */
+    ENCODE_GRID_PICTURE,  /* a picture */
 };
 
 /* When a pass runs */
-enum encode_group { ENCODE_SOURCES, ENCODE_REFERENCES_ONLY, ENCODE_SEARCH, ENCODE_LUMA };
+enum encode_group { ENCODE_PLANES, ENCODE_REFERENCES_ONLY, ENCODE_DECISIONS };
 
 struct encode_pass {
     const char *name;
@@ -27,6 +29,7 @@ struct encode_pass {
     uint32_t constants[2], constant_count;
     enum encode_group group;
     enum encode_grid grid;
+    bool of_p;              /* only P pictures need it */
     uint32_t level;         /* of the plane that is written */
     uint32_t reads, writes; /* masks of bindings */
 };
@@ -34,8 +37,9 @@ struct encode_pass {
 extern const struct encode_pass encode_passes[];
 extern const uint32_t encode_pass_count;
 
-/* Workgroups of a pass */
-void encode_pass_grid(const struct encode_pass *pass, const struct gpu_encode_params *params,
+/* Workgroups of a pass in x and y, and its dispatches */
+void encode_pass_grid(const struct encode_pass *pass, uint32_t mb_width, uint32_t mb_height,
                       uint32_t xyz[3]);
+uint32_t encode_pass_steps(const struct encode_pass *pass, uint32_t mb_width, uint32_t mb_height);
 
 #endif

@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_PASSES 16
+#define MAX_PASSES 24
+#define MOST_SETS  256 /* enc_picture.reference has bytes */
 /* Resource of barriers beside the bindings: memory that the host reads */
 #define RESULTS (1u << ENC_BINDINGS)
 
@@ -23,18 +24,20 @@ struct gpu_encode {
     const struct gpu_layout *layout;
     VkPipeline pipelines[MAX_PASSES];
     struct gpu_buffer device[ENC_BINDINGS];
+    uint64_t sizes[ENC_BINDINGS];
     struct gpu_buffer up, down; /* of the host */
     VkDescriptorPool descriptors;
     VkDescriptorSet set;
     struct gpu_queue *queue;
     struct gpu_work *work;
+    bool filled; /* the quantiser's tables are on the device */
 };
 
 /* ---- life ---- */
 
-static uint64_t mb_total(const struct gpu_encode_params *p)
+static uint64_t mb_count(const struct gpu_encode_params *p)
 {
-    return (uint64_t)p->mb_width * p->mb_height * p->pictures;
+    return (uint64_t)p->mb_width * p->mb_height;
 }
 
 static uint64_t set_size(const struct gpu_encode_params *p)
@@ -43,23 +46,39 @@ static uint64_t set_size(const struct gpu_encode_params *p)
     return ENC_SET_SIZE(w, h);
 }
 
-static void encode_sizes(const struct gpu_encode_params *p, uint64_t sizes[ENC_BINDINGS])
+uint64_t gpu_encode_frame_size(const struct gpu_encode *e)
 {
-    sizes[ENC_BIND_PICTURES] = p->pictures * sizeof(struct enc_picture);
-    sizes[ENC_BIND_FRAMES] = 256 * mb_total(p);
-    sizes[ENC_BIND_PLANES] = p->sets * set_size(p);
-    sizes[ENC_BIND_LAST] = mb_total(p) * sizeof(struct rec_motion);
-    sizes[ENC_BIND_SEARCH] = mb_total(p) * ENC_REFERENCES * sizeof(struct enc_search);
-    sizes[ENC_BIND_MOTION] = sizes[ENC_BIND_LAST];
-    sizes[ENC_BIND_QUANTISER] = 6 * sizeof(struct enc_quantiser);
-    sizes[ENC_BIND_LUMA] = mb_total(p) * sizeof(struct enc_luma);
-    for (int i = 0; i < ENC_BINDINGS; i++)
-        sizes[i] = (sizes[i] + 3) / 4 * 4;
+    return 384 * mb_count(&e->params);
 }
 
-static uint64_t larger(uint64_t a, uint64_t b)
+static void encode_sizes(const struct gpu_encode_params *p, uint64_t sizes[ENC_BINDINGS])
 {
-    return a > b ? a : b;
+    uint64_t mbs = mb_count(p), all = mbs * p->pictures;
+    sizes[ENC_BIND_PICTURES] = p->pictures * sizeof(struct enc_picture);
+    sizes[ENC_BIND_FRAMES] = sizes[ENC_BIND_UNFILTERED] = 384 * all;
+    sizes[ENC_BIND_PLANES] = p->sets * set_size(p);
+    sizes[ENC_BIND_LAST] = mbs * p->streams * sizeof(struct rec_motion);
+    sizes[ENC_BIND_SEARCH] = all * ENC_REFERENCES * sizeof(struct enc_search);
+    sizes[ENC_BIND_MOTION] = 2 * all * sizeof(struct rec_motion);
+    sizes[ENC_BIND_QUANTISER] = sizeof(p->quantiser);
+    sizes[ENC_BIND_OFFSETS] = all;
+    sizes[ENC_BIND_INTRA] = all * sizeof(struct enc_intra);
+    sizes[ENC_BIND_MBS] = all * sizeof(struct rec_mb);
+    sizes[ENC_BIND_LEVELS] = sizes[ENC_BIND_COEFFS] = all * ENC_BLOCKS * 32;
+    sizes[ENC_BIND_TOTALS] = 4 * p->pictures;
+    for (int i = 0; i < ENC_BINDINGS; i++)
+        sizes[i] = (sizes[i] + 15) / 16 * 16;
+}
+
+/* Where the host finds a binding of the results */
+static uint64_t result_at(const struct gpu_encode *e, uint32_t binding)
+{
+    static const uint32_t results[] = {ENC_BIND_TOTALS, ENC_BIND_MBS, ENC_BIND_MOTION,
+                                       ENC_BIND_COEFFS};
+    uint64_t at = 0;
+    for (int i = 0; results[i] != binding; i++)
+        at += e->sizes[results[i]] / (results[i] == ENC_BIND_MOTION ? 2 : 1);
+    return at;
 }
 
 static int create_buffers(struct gpu_encode *e)
@@ -67,19 +86,21 @@ static int create_buffers(struct gpu_encode *e)
     const VkBufferUsageFlags usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
                                      VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                                      VK_BUFFER_USAGE_TRANSFER_DST_BIT;
-    uint64_t sizes[ENC_BINDINGS], up, down;
+    const uint64_t *sizes = e->sizes;
+    uint64_t up, down;
     VkBuffer buffers[ENC_BINDINGS];
     int err = GPU_OK;
-    encode_sizes(&e->params, sizes);
+    encode_sizes(&e->params, e->sizes);
     for (int i = 0; i < ENC_BINDINGS; i++) {
         if (sizes[i] > e->g->limits.maxStorageBufferRange)
             return GPU_ERR_FEATURE;
         TRY(gpu_buffer_create(e->g, sizes[i], usage, GPU_MEMORY_DEVICE, &e->device[i]));
         buffers[i] = e->device[i].buffer;
     }
-    up = larger(sizes[ENC_BIND_FRAMES],
-                sizes[ENC_BIND_PICTURES] + sizes[ENC_BIND_LAST] + sizes[ENC_BIND_QUANTISER]);
-    down = larger(larger(sizes[ENC_BIND_SEARCH], sizes[ENC_BIND_LUMA]), set_size(&e->params) + 3);
+    up = sizes[ENC_BIND_FRAMES] + sizes[ENC_BIND_PICTURES] + sizes[ENC_BIND_OFFSETS] +
+         sizes[ENC_BIND_QUANTISER];
+    down = result_at(e, ENC_BIND_COEFFS) + sizes[ENC_BIND_COEFFS];
+    down = down < set_size(&e->params) ? set_size(&e->params) : down; /* gpu_encode_read */
     TRY(gpu_buffer_create(e->g, up, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, GPU_MEMORY_UPLOAD, &e->up));
     TRY(gpu_buffer_create(e->g, down, VK_BUFFER_USAGE_TRANSFER_DST_BIT, GPU_MEMORY_READBACK,
                           &e->down));
@@ -110,8 +131,8 @@ int gpu_encode_create(struct gpu *g, const struct gpu_encode_params *params,
 {
     int err = GPU_OK;
     struct gpu_encode *e;
-    if (!params->mb_width || !params->mb_height || !params->pictures ||
-        params->sets <= params->pictures || params->sets > 256)
+    if (!params->mb_width || !params->mb_height || !params->pictures || !params->streams ||
+        params->sets <= params->pictures || params->sets > MOST_SETS)
         return GPU_ERR_INVALID;
     e = calloc(1, sizeof(*e));
     if (!e)
@@ -156,28 +177,30 @@ static void record_copy(struct gpu_encode *e, struct gpu_submission *s, VkBuffer
 }
 
 static void record_pass(struct gpu_encode *e, struct gpu_submission *s, uint32_t index,
-                        uint32_t first_set)
+                        uint32_t pictures)
 {
     const struct encode_pass *p = &encode_passes[index];
-    struct enc_args args = {e->params.mb_width, e->params.mb_height, e->params.pictures, first_set};
-    uint32_t xyz[3];
-    encode_pass_grid(p, &e->params, xyz);
-    gpu_work_sync(s, BARRIER_COMPUTE, p->reads, p->writes);
+    struct enc_args args = {e->params.mb_width, e->params.mb_height, pictures, 0};
+    uint32_t steps = encode_pass_steps(p, args.mb_width, args.mb_height), xyz[3];
+    encode_pass_grid(p, args.mb_width, args.mb_height, xyz);
     e->g->vk.vkCmdBindPipeline(s->commands, VK_PIPELINE_BIND_POINT_COMPUTE, e->pipelines[index]);
-    e->g->vk.vkCmdPushConstants(s->commands, e->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                                sizeof(args), &args);
-    e->g->vk.vkCmdDispatch(s->commands, xyz[0], xyz[1], xyz[2]);
+    for (args.step = 0; args.step < steps; args.step++) {
+        gpu_work_sync(s, BARRIER_COMPUTE, p->reads, p->writes);
+        e->g->vk.vkCmdPushConstants(s->commands, e->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT,
+                                    0, sizeof(args), &args);
+        e->g->vk.vkCmdDispatch(s->commands, xyz[0], xyz[1], pictures);
+    }
     gpu_work_stamp(s, index);
 }
 
 static void record_group(struct gpu_encode *e, struct gpu_submission *s, enum encode_group group,
-                         uint32_t first_set)
+                         uint32_t pictures, bool any_p)
 {
     e->g->vk.vkCmdBindDescriptorSets(s->commands, VK_PIPELINE_BIND_POINT_COMPUTE,
                                      e->layout->pipeline, 0, 1, &e->set, 0, NULL);
     for (uint32_t i = 0; i < encode_pass_count; i++)
-        if (encode_passes[i].group == group)
-            record_pass(e, s, i, first_set);
+        if (encode_passes[i].group == group && (any_p || !encode_passes[i].of_p))
+            record_pass(e, s, i, pictures);
 }
 
 static int encode_begin(struct gpu_encode *e, struct gpu_submission **s)
@@ -196,99 +219,182 @@ static int encode_end(struct gpu_encode *e, struct gpu_submission *s)
     return err < 0 ? err : gpu_work_drain(e->work);
 }
 
-int gpu_encode_planes(struct gpu_encode *e, const uint8_t *frames, uint32_t first, bool references)
+/* Bytes of the host to the start of a binding; *at: where e->up has room */
+static void record_input(struct gpu_encode *e, struct gpu_submission *s, uint32_t binding,
+                         const void *from, uint64_t size, uint64_t *at)
 {
+    memcpy(e->up.map + *at, from, size);
+    gpu_work_sync(s, BARRIER_TRANSFER, 0, 1u << binding);
+    record_copy(e, s, e->up.buffer, *at, e->device[binding].buffer, 0, size);
+    *at += (size + 3) / 4 * 4;
+}
+
+/* Frames and heads of pictures go up; their sets are made. */
+static void record_planes(struct gpu_encode *e, struct gpu_submission *s,
+                          const struct enc_picture *pictures, uint32_t count, const uint8_t *frames,
+                          uint64_t *at)
+{
+    uint64_t frame = gpu_encode_frame_size(e), set = set_size(&e->params), luma = frame / 3 * 2;
+    uint64_t w = 16ull * e->params.mb_width, h = 16ull * e->params.mb_height;
+    record_input(e, s, ENC_BIND_PICTURES, pictures, count * sizeof(*pictures), at);
+    record_input(e, s, ENC_BIND_FRAMES, frames, count * frame, at);
+    gpu_work_sync(s, BARRIER_TRANSFER, 1u << ENC_BIND_FRAMES, 1u << ENC_BIND_PLANES);
+    for (uint32_t i = 0; i < count; i++)
+        record_copy(e, s, e->device[ENC_BIND_FRAMES].buffer, i * frame + luma,
+                    e->device[ENC_BIND_PLANES].buffer,
+                    pictures[i].source * set + ENC_CHROMA_AT(w, h), frame - luma);
+    record_group(e, s, ENCODE_PLANES, count, false);
+}
+
+int gpu_encode_references(struct gpu_encode *e, const uint8_t *frames, const uint32_t *sets,
+                          uint32_t count)
+{
+    struct enc_picture pictures[MOST_SETS] = {0};
     struct gpu_submission *s;
-    uint64_t size = 256 * mb_total(&e->params);
+    uint64_t at = 0;
     int err = GPU_OK;
-    if (first + e->params.pictures > e->params.sets)
+    if (!count || count > e->params.pictures)
         return GPU_ERR_INVALID;
+    for (uint32_t i = 0; i < count; i++) {
+        if (sets[i] < e->params.pictures || sets[i] >= e->params.sets)
+            return GPU_ERR_INVALID;
+        pictures[i].source = sets[i];
+    }
     TRY(encode_begin(e, &s));
-    memcpy(e->up.map, frames, size);
-    gpu_work_sync(s, BARRIER_TRANSFER, 0, 1u << ENC_BIND_FRAMES);
-    record_copy(e, s, e->up.buffer, 0, e->device[ENC_BIND_FRAMES].buffer, 0, size);
-    record_group(e, s, ENCODE_SOURCES, first);
-    if (references)
-        record_group(e, s, ENCODE_REFERENCES_ONLY, first);
+    record_planes(e, s, pictures, count, frames, &at);
+    record_group(e, s, ENCODE_REFERENCES_ONLY, count, false);
     TRY(encode_end(e, s));
 error:
     return err;
 }
 
-/* Bytes of the host, one after the other in e->up, to bindings */
-struct encode_input {
-    uint32_t binding;
-    const void *from;
-    uint64_t size;
-};
+/* ---- decisions ---- */
 
-static void record_inputs(struct gpu_encode *e, struct gpu_submission *s,
-                          const struct encode_input *inputs, uint32_t count)
+static bool pictures_valid(const struct gpu_encode *e, const struct enc_picture *pictures,
+                           uint32_t count)
 {
-    uint64_t at = 0;
-    uint32_t writes = 0;
-    for (uint32_t i = 0; i < count; i++)
-        writes |= 1u << inputs[i].binding;
-    gpu_work_sync(s, BARRIER_TRANSFER, 0, writes);
-    for (uint32_t i = 0; i < count; i++) {
-        memcpy(e->up.map + at, inputs[i].from, inputs[i].size);
-        record_copy(e, s, e->up.buffer, at, e->device[inputs[i].binding].buffer, 0, inputs[i].size);
-        at += inputs[i].size;
+    const struct gpu_encode_params *p = &e->params;
+    bool good = count > 0 && count <= p->pictures;
+    for (uint32_t i = 0; good && i < count; i++) {
+        const struct enc_picture *picture = &pictures[i];
+        good = picture->source == i && picture->stream < p->streams && picture->qp <= REC_MAX_QP &&
+               picture->ref_count <= ENC_REFERENCES;
+        for (uint32_t r = 0; good && r < picture->ref_count; r++)
+            good = picture->reference[r] >= p->pictures && picture->reference[r] < p->sets;
     }
+    return good;
 }
 
-/* Inputs, a group of passes, and what a binding holds then */
-static int encode_run(struct gpu_encode *e, const struct encode_input *inputs, uint32_t count,
-                      enum encode_group group, uint32_t binding, void *out, uint64_t size)
+static void record_offsets(struct gpu_encode *e, struct gpu_submission *s, const int8_t *offsets,
+                           uint32_t count, uint64_t *at)
 {
-    struct gpu_submission *s;
-    int err = GPU_OK;
-    TRY(encode_begin(e, &s));
-    record_inputs(e, s, inputs, count);
-    record_group(e, s, group, 0);
+    if (offsets) {
+        record_input(e, s, ENC_BIND_OFFSETS, offsets, count * mb_count(&e->params), at);
+        return;
+    }
+    gpu_work_sync(s, BARRIER_TRANSFER, 0, 1u << ENC_BIND_OFFSETS);
+    e->g->vk.vkCmdFillBuffer(s->commands, e->device[ENC_BIND_OFFSETS].buffer, 0, VK_WHOLE_SIZE, 0);
+}
+
+static void record_result(struct gpu_encode *e, struct gpu_submission *s, uint32_t binding,
+                          uint64_t from, uint64_t size)
+{
     gpu_work_sync(s, BARRIER_TRANSFER, 1u << binding, RESULTS);
-    record_copy(e, s, e->device[binding].buffer, 0, e->down.buffer, 0, size);
+    record_copy(e, s, e->device[binding].buffer, from, e->down.buffer, result_at(e, binding) + from,
+                size);
+}
+
+static int decide_records(struct gpu_encode *e, const struct enc_picture *pictures, uint32_t count,
+                          const uint8_t *frames, const int8_t *offsets)
+{
+    uint64_t mbs = count * mb_count(&e->params), at = 0;
+    struct gpu_submission *s;
+    bool any_p = false;
+    int err = GPU_OK;
+    for (uint32_t i = 0; i < count; i++)
+        any_p |= pictures[i].ref_count > 0;
+    TRY(encode_begin(e, &s));
+    if (!e->filled)
+        record_input(e, s, ENC_BIND_QUANTISER, e->params.quantiser, sizeof(e->params.quantiser),
+                     &at);
+    record_planes(e, s, pictures, count, frames, &at);
+    record_offsets(e, s, offsets, count, &at);
+    record_group(e, s, ENCODE_DECISIONS, count, any_p);
+    record_result(e, s, ENC_BIND_TOTALS, 0, 4 * count);
+    record_result(e, s, ENC_BIND_MBS, 0, mbs * sizeof(struct rec_mb));
+    record_result(e, s, ENC_BIND_MOTION, 0, mbs * sizeof(struct rec_motion));
     gpu_work_sync_host(s, RESULTS);
     TRY(encode_end(e, s));
-    memcpy(out, e->down.map, size);
+    e->filled = true;
 error:
     return err;
 }
 
-int gpu_encode_search(struct gpu_encode *e, const struct enc_picture *pictures,
-                      const struct rec_motion *last, struct enc_search *out)
+/* As many coefficients as there are */
+static int decide_coeffs(struct gpu_encode *e, uint32_t count)
 {
-    const struct encode_input inputs[] = {
-        {ENC_BIND_PICTURES, pictures, e->params.pictures * sizeof(*pictures)},
-        {ENC_BIND_LAST, last, mb_total(&e->params) * sizeof(*last)},
-    };
-    return encode_run(e, inputs, 2, ENCODE_SEARCH, ENC_BIND_SEARCH, out,
-                      mb_total(&e->params) * ENC_REFERENCES * sizeof(*out));
+    const uint32_t *totals = (const uint32_t *)(e->down.map + result_at(e, ENC_BIND_TOTALS));
+    uint64_t room = mb_count(&e->params) * ENC_BLOCKS * 32;
+    struct gpu_submission *s;
+    int err = GPU_OK;
+    TRY(encode_begin(e, &s));
+    for (uint32_t i = 0; i < count; i++)
+        if (totals[i])
+            record_result(e, s, ENC_BIND_COEFFS, i * room, totals[i] * 32ull);
+    gpu_work_sync_host(s, RESULTS);
+    TRY(encode_end(e, s));
+error:
+    return err;
 }
 
-int gpu_encode_luma(struct gpu_encode *e, const struct enc_picture *pictures,
-                    const struct rec_motion *motion, const struct enc_quantiser quantiser[6],
-                    struct enc_luma *out)
+int gpu_encode_decide(struct gpu_encode *e, const struct enc_picture *pictures, uint32_t count,
+                      const uint8_t *frames, const int8_t *offsets, struct gpu_encode_records *out)
 {
-    const struct encode_input inputs[] = {
-        {ENC_BIND_PICTURES, pictures, e->params.pictures * sizeof(*pictures)},
-        {ENC_BIND_MOTION, motion, mb_total(&e->params) * sizeof(*motion)},
-        {ENC_BIND_QUANTISER, quantiser, 6 * sizeof(*quantiser)},
+    int err = GPU_OK;
+    if (!pictures_valid(e, pictures, count))
+        return GPU_ERR_INVALID;
+    TRY(decide_records(e, pictures, count, frames, offsets));
+    TRY(decide_coeffs(e, count));
+    *out = (struct gpu_encode_records){
+        .mbs = (const void *)(e->down.map + result_at(e, ENC_BIND_MBS)),
+        .motion = (const void *)(e->down.map + result_at(e, ENC_BIND_MOTION)),
+        .coeffs = (const void *)(e->down.map + result_at(e, ENC_BIND_COEFFS)),
+        .totals = (const void *)(e->down.map + result_at(e, ENC_BIND_TOTALS)),
     };
-    return encode_run(e, inputs, 3, ENCODE_LUMA, ENC_BIND_LUMA, out,
-                      mb_total(&e->params) * sizeof(*out));
+error:
+    return err;
 }
 
-int gpu_encode_read_set(struct gpu_encode *e, uint32_t set, uint8_t *out)
+int gpu_encode_accept(struct gpu_encode *e, const uint32_t *pictures, const uint32_t *streams,
+                      uint32_t count)
+{
+    uint64_t size = mb_count(&e->params) * sizeof(struct rec_motion);
+    struct gpu_submission *s;
+    int err = GPU_OK;
+    for (uint32_t i = 0; i < count; i++)
+        if (pictures[i] >= e->params.pictures || streams[i] >= e->params.streams)
+            return GPU_ERR_INVALID;
+    TRY(encode_begin(e, &s));
+    gpu_work_sync(s, BARRIER_TRANSFER, 1u << ENC_BIND_MOTION, 1u << ENC_BIND_LAST);
+    for (uint32_t i = 0; i < count; i++)
+        record_copy(e, s, e->device[ENC_BIND_MOTION].buffer, pictures[i] * size,
+                    e->device[ENC_BIND_LAST].buffer, streams[i] * size, size);
+    TRY(encode_end(e, s));
+error:
+    return err;
+}
+
+int gpu_encode_read(struct gpu_encode *e, uint32_t binding, uint64_t offset, uint64_t size,
+                    void *out)
 {
     struct gpu_submission *s;
-    uint64_t size = set_size(&e->params);
     int err = GPU_OK;
-    if (set >= e->params.sets)
+    if (binding >= ENC_BINDINGS || offset > e->sizes[binding] ||
+        size > e->sizes[binding] - offset || size > e->down.size)
         return GPU_ERR_INVALID;
     TRY(encode_begin(e, &s));
-    gpu_work_sync(s, BARRIER_TRANSFER, 1u << ENC_BIND_PLANES, RESULTS);
-    record_copy(e, s, e->device[ENC_BIND_PLANES].buffer, set * size, e->down.buffer, 0, size);
+    gpu_work_sync(s, BARRIER_TRANSFER, 1u << binding, RESULTS);
+    record_copy(e, s, e->device[binding].buffer, offset, e->down.buffer, 0, size);
     gpu_work_sync_host(s, RESULTS);
     TRY(encode_end(e, s));
     memcpy(out, e->down.map, size);

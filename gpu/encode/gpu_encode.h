@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The encoder's decisions on the GPU, for batches of pictures. So far: planes, and the search of
- * vectors, and luma of inter
- * macroblocks. Each pass has its reference in encode/reference/. Thread: one at a time.
+ * The encoder's decisions on the GPU, for batches of pictures of several streams: from samples to
+ * records. Each pass has its reference in encode/reference/. Thread: one at a time.
  */
 #ifndef PELTON_GPU_ENCODE_H
 #define PELTON_GPU_ENCODE_H
@@ -14,32 +13,46 @@ struct gpu_encode;
 
 struct gpu_encode_params {
     uint32_t mb_width, mb_height;
-    uint32_t pictures; /* of a batch */
+    uint32_t pictures; /* of a batch, at most */
+    uint32_t streams;  /* each has the motion of its picture before */
     uint32_t sets;     /* of planes: the first `pictures` are sources, the others references */
+    struct enc_quantiser quantiser[6]; /* by QP modulo 6 */
 };
 
 int gpu_encode_create(struct gpu *g, const struct gpu_encode_params *params,
                       struct gpu_encode **out);
 void gpu_encode_free(struct gpu_encode *e); /* NULL is allowed */
 
-/* Make sets of planes from frames of whole macroblocks, luma of 8 bits: one picture for each of the
- * params.pictures frames, into sets from first on. references: with half samples. Waits. */
-int gpu_encode_planes(struct gpu_encode *e, const uint8_t *frames, uint32_t first, bool references);
+/* Bytes of a frame: Y, Cb and Cr of whole macroblocks, one after the other. In 4:0:0 the room of
+ * chroma is there, and not read. */
+uint64_t gpu_encode_frame_size(const struct gpu_encode *e);
 
-/* Search vectors of all pictures. last: rec_motion of each macroblock of each picture, of the
- * picture before it. out: [picture][reference][macroblock], params.pictures * ENC_REFERENCES *
- * macroblocks. Waits. */
-int gpu_encode_search(struct gpu_encode *e, const struct enc_picture *pictures,
-                      const struct rec_motion *last, struct enc_search *out);
+/* Make the sets of references from frames: that of frame i is sets[i]. Waits. GPU_ERR_INVALID: a
+ * set is a source, or not there; count is 0, or more than those of a batch. */
+int gpu_encode_references(struct gpu_encode *e, const uint8_t *frames, const uint32_t *sets,
+                          uint32_t count);
 
-/* Luma of all inter macroblocks by their vectors, whose references are sets that were made. motion:
- * of each macroblock of each picture; ref_idx -1: intra, whose results are undefined. quantiser: by
- * QP modulo 6. Waits. */
-int gpu_encode_luma(struct gpu_encode *e, const struct enc_picture *pictures,
-                    const struct rec_motion *motion, const struct enc_quantiser quantiser[6],
-                    struct enc_luma *out);
+/* What was decided of a batch: [picture][..]. Valid until the next call. */
+struct gpu_encode_records {
+    const struct rec_mb *mbs;        /* by macroblock */
+    const struct rec_motion *motion; /* by macroblock */
+    const int16_t (*coeffs)[16];     /* ENC_BLOCKS * macroblocks each, of which `totals` are set */
+    const uint32_t *totals;          /* coefficient blocks */
+};
 
-/* A set of planes as it is on the device: ENC_SET_SIZE bytes. For tests. Waits. */
-int gpu_encode_read_set(struct gpu_encode *e, uint32_t set, uint8_t *out);
+/* Decide pictures from their frames. Picture i takes set i for its source. offsets: of QP, by
+ * macroblock; NULL: none. Waits. GPU_ERR_INVALID: a picture names a set or a stream that is not
+ * there, or count as above. */
+int gpu_encode_decide(struct gpu_encode *e, const struct enc_picture *pictures, uint32_t count,
+                      const uint8_t *frames, const int8_t *offsets, struct gpu_encode_records *out);
+
+/* The motion of picture i of the last batch is that of the picture before, for its stream. For so
+ * many pictures at once. Waits. */
+int gpu_encode_accept(struct gpu_encode *e, const uint32_t *pictures, const uint32_t *streams,
+                      uint32_t count);
+
+/* Bytes of a binding as they are on the device. For tests. Waits. */
+int gpu_encode_read(struct gpu_encode *e, uint32_t binding, uint64_t offset, uint64_t size,
+                    void *out);
 
 #endif

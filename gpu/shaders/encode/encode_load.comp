@@ -25,7 +25,8 @@ void main()
     if (any(greaterThanEqual(at, size + ENC_MARGIN)))
         return;
     ivec2 from = clamp(at, ivec2(0), size - 1);
-    uint picture = gl_WorkGroupID.z, set = args.first_set + picture;
+    uint picture = gl_WorkGroupID.z, set = pictures[picture].source;
     planes[int(plane_origin(set, 0u)) + at.y * int(plane_stride(0u)) + at.x] =
-        frames[picture * uint(size.x * size.y) + uint(from.y * size.x + from.x)];
+        frames[picture * ENC_FRAME_SIZE(luma_width(), luma_height()) +
+               uint(from.y * size.x + from.x)];
 }

@@ -14,15 +14,21 @@
 #define ENC_STRUCT struct
 #endif
 
-#define ENC_BIND_PICTURES  0
-#define ENC_BIND_FRAMES    1 /* samples of whole macroblocks, without margins */
-#define ENC_BIND_PLANES    2
-#define ENC_BIND_LAST      3 /* rec_motion of the picture before */
-#define ENC_BIND_SEARCH    4 /* by reference, then by macroblock */
-#define ENC_BIND_MOTION    5 /* rec_motion that was chosen */
-#define ENC_BIND_QUANTISER 6
-#define ENC_BIND_LUMA      7
-#define ENC_BINDINGS       8
+#define ENC_BIND_PICTURES   0
+#define ENC_BIND_FRAMES     1 /* samples of whole macroblocks, without margins: Y, Cb, Cr */
+#define ENC_BIND_PLANES     2
+#define ENC_BIND_LAST       3 /* rec_motion of the picture before, by stream */
+#define ENC_BIND_SEARCH     4 /* by reference, then by macroblock */
+#define ENC_BIND_MOTION     5 /* rec_motion: two fields, of this round and of the one before */
+#define ENC_BIND_QUANTISER  6
+#define ENC_BIND_OFFSETS    7 /* of QP, by macroblock: int8 */
+#define ENC_BIND_INTRA      8
+#define ENC_BIND_MBS        9
+#define ENC_BIND_LEVELS     10 /* by macroblock: 24 blocks, of which those that are coded count */
+#define ENC_BIND_UNFILTERED 11 /* reconstruction before deblocking, laid out as FRAMES */
+#define ENC_BIND_COEFFS     12 /* coefficient blocks of each picture without gaps */
+#define ENC_BIND_TOTALS     13 /* their number, by picture */
+#define ENC_BINDINGS        14
 
 #define ENC_REFERENCES 4
 #define ENC_PARTS      9 /* partitions that are searched, as in encode/reference/picture_work.h */
@@ -43,12 +49,24 @@
 #define ENC_PLANE_AT(w, h, plane)                                                                  \
     ((plane) <= ENC_PLANE_HALF ? (plane)*ENC_SIZE(w, h, 0u)                                        \
                                : 4u * ENC_SIZE(w, h, 0u) + ENC_SIZE(w, h, 1u))
-#define ENC_SET_SIZE(w, h) (4u * ENC_SIZE(w, h, 0u) + ENC_SIZE(w, h, 1u) + ENC_SIZE(w, h, 2u))
+/* then Cb and Cr, without margins */
+#define ENC_CHROMA_AT(w, h) (4u * ENC_SIZE(w, h, 0u) + ENC_SIZE(w, h, 1u) + ENC_SIZE(w, h, 2u))
+#define ENC_SET_SIZE(w, h)  (ENC_CHROMA_AT(w, h) + (w) * (h) / 2u)
+/* Bytes of a frame: in 4:0:0 chroma takes room, too. */
+#define ENC_FRAME_SIZE(w, h) ((w) * (h)*3u / 2u)
 
 /* Samples outside of the picture that vectors may reach */
 #define ENC_REACH 32
 
-/* A picture of a batch. 32 bytes */
+/* Coefficient blocks of a macroblock: 16 of luma by blkIdx, 4 of Cb, 4 of Cr */
+#define ENC_BLOCKS 24
+
+/* enc_picture.flags */
+#define ENC_TRANSFORM_8X8 1
+#define ENC_SKIP_ALL      2 /* every macroblock is P_Skip; ref_count is 0 */
+#define ENC_CHROMA        4 /* 4:2:0 */
+
+/* A picture of a batch. Without references it is an I picture. 48 bytes */
 struct enc_picture {
     REC_U32 source;                   /* its set of planes */
     REC_U8 reference[ENC_REFERENCES]; /* sets of RefPicList0 */
@@ -57,7 +75,11 @@ struct enc_picture {
     REC_U16 mv_max[2]; /* of the level, in quarter samples */
     REC_U32 qp;
     REC_U32 lambda_ssd; /* cost_lambda_ssd */
-    REC_U32 reserved;
+    REC_U32 stream;     /* whose last motion is read */
+    REC_I32 level_max;  /* greatest magnitude that the entropy coder can write */
+    REC_I32 chroma_qp_offset;
+    REC_U8 flags, slices, deblocking; /* disable_deblocking_filter_idc */
+    REC_U8 reserved[5];
 };
 
 /* What the search found. The same as motion_search of the reference. */
@@ -73,28 +95,30 @@ struct enc_search {
 /* The quantiser at a QP modulo 6 (encode/reference/quantise.h) */
 struct enc_quantiser {
     REC_I32 factor4[16], factor8[64];
-    REC_I32 level_max;
 };
 
-/* Luma of an inter macroblock with 4x4 and with 8x8 transforms: levels in the order of coefficient
- * blocks, which blocks have any, and the cost of all */
-struct enc_luma {
-    REC_I16 level[2][16][16];
-    REC_U16 coded[2];
-    REC_U32 cost[2];
+/* Intra prediction of a macroblock. The same as intra_choice of the reference. */
+struct enc_intra {
+    REC_U32 cost;
+    REC_U8 kind, chroma_mode;
+    REC_U8 reserved[2];
+    REC_U32 modes[2];
+    REC_U8 mode4[16]; /* of the first round, by blkIdx */
+    REC_U32 kind_cost[3];
+    REC_U32 kind_modes[3][2];
 };
 
 /* Push constants */
 struct enc_args {
     REC_U32 mb_width, mb_height;
     REC_U32 picture_count;
-    REC_U32 first_set; /* planes of the sets from here on are made: one a picture */
+    REC_U32 step; /* of passes of several dispatches */
 };
 
 #ifndef VULKAN
-_Static_assert(sizeof(struct enc_picture) == 32, "enc_picture");
+_Static_assert(sizeof(struct enc_picture) == 48, "enc_picture");
 _Static_assert(sizeof(struct enc_search) == 84, "enc_search");
-_Static_assert(sizeof(struct enc_luma) == 1036, "enc_luma");
+_Static_assert(sizeof(struct enc_intra) == 68, "enc_intra");
 #endif
 
 #endif

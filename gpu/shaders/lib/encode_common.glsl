@@ -43,4 +43,11 @@ uint plane_stride(uint plane)
     return ENC_STRIDE(luma_width(), ENC_LEVEL(plane));
 }
 
+/* Cb (0) or Cr (1): without a margin */
+uint chroma_origin(uint set, uint c)
+{
+    uint w = luma_width(), h = luma_height();
+    return set * ENC_SET_SIZE(w, h) + ENC_CHROMA_AT(w, h) + c * w * h / 4u;
+}
+
 #endif

@@ -5,50 +5,52 @@
 #ifndef PELTON_ENCODE_FORWARD_GLSL
 #define PELTON_ENCODE_FORWARD_GLSL
 
-/* One dimension of the 4x4 transform, of c[at], c[at + step], ... */
-void forward4_line(inout int c[64], int at, int step)
-{
-    int a = c[at] + c[at + 3 * step], b = c[at + step] + c[at + 2 * step];
-    int d = c[at + step] - c[at + 2 * step], e = c[at] - c[at + 3 * step];
-    c[at] = a + b, c[at + step] = 2 * e + d, c[at + 2 * step] = a - b, c[at + 3 * step] = e - 2 * d;
-}
+#extension GL_EXT_control_flow_attributes : require
 
-void forward4(inout int c[64])
+/* Coefficients, then levels; all that follow work in place. */
+shared int level[640];
+
+/* One dimension of the 4x4 transform, of level[at], level[at + step], ... */
+void forward4_line(int at, int step)
 {
-    for (int y = 0; y < 4; y++)
-        forward4_line(c, 4 * y, 1);
-    for (int x = 0; x < 4; x++)
-        forward4_line(c, x, 4);
+    int v0 = level[at], v1 = level[at + step], v2 = level[at + 2 * step], v3 = level[at + 3 * step];
+    int a = v0 + v3, b = v1 + v2, d = v1 - v2, e = v0 - v3;
+    level[at] = a + b, level[at + step] = 2 * e + d;
+    level[at + 2 * step] = a - b, level[at + 3 * step] = e - 2 * d;
 }
 
 /* One dimension of the 8x8 transform */
-void forward8_line(inout int c[64], int at, int step)
+void forward8_line(int at, int step)
 {
     int s[4], d[4], e[4];
     for (int i = 0; i < 4; i++) {
-        s[i] = c[at + i * step] + c[at + (7 - i) * step];
-        d[i] = c[at + i * step] - c[at + (7 - i) * step];
+        int v = level[at + i * step], w = level[at + (7 - i) * step];
+        s[i] = v + w;
+        d[i] = v - w;
     }
-    c[at] = s[0] + s[3] + s[1] + s[2];
-    c[at + 4 * step] = s[0] + s[3] - s[1] - s[2];
-    c[at + 2 * step] = (s[0] - s[3]) + ((s[1] - s[2]) >> 1);
-    c[at + 6 * step] = ((s[0] - s[3]) >> 1) - (s[1] - s[2]);
+    level[at] = s[0] + s[3] + s[1] + s[2];
+    level[at + 4 * step] = s[0] + s[3] - s[1] - s[2];
+    level[at + 2 * step] = (s[0] - s[3]) + ((s[1] - s[2]) >> 1);
+    level[at + 6 * step] = ((s[0] - s[3]) >> 1) - (s[1] - s[2]);
     e[0] = d[1] + d[2] + (d[0] >> 1) + d[0];
     e[1] = d[0] - d[3] - (d[2] >> 1) - d[2];
     e[2] = d[0] + d[3] - (d[1] >> 1) - d[1];
     e[3] = d[1] - d[2] + (d[3] >> 1) + d[3];
-    c[at + step] = e[0] + (e[3] >> 2);
-    c[at + 3 * step] = e[1] + (e[2] >> 2);
-    c[at + 5 * step] = e[2] - (e[1] >> 2);
-    c[at + 7 * step] = (e[0] >> 2) - e[3];
+    level[at + step] = e[0] + (e[3] >> 2);
+    level[at + 3 * step] = e[1] + (e[2] >> 2);
+    level[at + 5 * step] = e[2] - (e[1] >> 2);
+    level[at + 7 * step] = (e[0] >> 2) - e[3];
 }
 
-void forward8(inout int c[64])
+/* Of the block that begins there */
+void forward(int first, bool big)
 {
-    for (int y = 0; y < 8; y++)
-        forward8_line(c, 8 * y, 1);
-    for (int x = 0; x < 8; x++)
-        forward8_line(c, x, 8);
+    [[dont_unroll]] for (int i = 0; i < (big ? 16 : 8); i++) {
+        if (big)
+            forward8_line(first + (i < 8 ? 8 * i : i - 8), i < 8 ? 1 : 8);
+        else
+            forward4_line(first + (i < 4 ? 4 * i : i - 4), i < 4 ? 1 : 4);
+    }
 }
 
 /* ---- the quantiser: costs in units of (step / 64)^2 ---- */

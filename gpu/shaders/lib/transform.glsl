@@ -60,19 +60,26 @@ void inverse4(inout int d[16])
     }
 }
 
-/* One dimension of 8.5.13, of d[at], d[at + step], ... */
-void butterfly8(inout int d[64], int at, int step)
+/* One dimension of 8.5.13. */
+void butterfly8_of(inout int d[8])
 {
-    int d0 = d[at], d1 = d[at + step], d2 = d[at + 2 * step], d3 = d[at + 3 * step];
-    int d4 = d[at + 4 * step], d5 = d[at + 5 * step], d6 = d[at + 6 * step], d7 = d[at + 7 * step];
-    int e0 = d0 + d4, e2 = d0 - d4, e4 = (d2 >> 1) - d6, e6 = d2 + (d6 >> 1);
-    int e1 = d5 - d3 - d7 - (d7 >> 1), e3 = d1 + d7 - d3 - (d3 >> 1);
-    int e5 = d7 - d1 + d5 + (d5 >> 1), e7 = d3 + d5 + d1 + (d1 >> 1);
+    int e0 = d[0] + d[4], e2 = d[0] - d[4], e4 = (d[2] >> 1) - d[6], e6 = d[2] + (d[6] >> 1);
+    int e1 = d[5] - d[3] - d[7] - (d[7] >> 1), e3 = d[1] + d[7] - d[3] - (d[3] >> 1);
+    int e5 = d[7] - d[1] + d[5] + (d[5] >> 1), e7 = d[3] + d[5] + d[1] + (d[1] >> 1);
     int f0 = e0 + e6, f2 = e2 + e4, f4 = e2 - e4, f6 = e0 - e6;
     int f1 = e1 + (e7 >> 2), f3 = e3 + (e5 >> 2), f5 = (e3 >> 2) - e5, f7 = e7 - (e1 >> 2);
-    d[at] = f0 + f7, d[at + step] = f2 + f5, d[at + 2 * step] = f4 + f3, d[at + 3 * step] = f6 + f1;
-    d[at + 4 * step] = f6 - f1, d[at + 5 * step] = f4 - f3, d[at + 6 * step] = f2 - f5,
-               d[at + 7 * step] = f0 - f7;
+    d[0] = f0 + f7, d[1] = f2 + f5, d[2] = f4 + f3, d[3] = f6 + f1;
+    d[4] = f6 - f1, d[5] = f4 - f3, d[6] = f2 - f5, d[7] = f0 - f7;
+}
+
+/* The same of d[at], d[at + step], ... */
+void butterfly8(inout int d[64], int at, int step)
+{
+    int v[8] = int[8](d[at], d[at + step], d[at + 2 * step], d[at + 3 * step], d[at + 4 * step],
+                      d[at + 5 * step], d[at + 6 * step], d[at + 7 * step]);
+    butterfly8_of(v);
+    for (int i = 0; i < 8; i++)
+        d[at + i * step] = v[i];
 }
 
 void inverse8(inout int d[64])

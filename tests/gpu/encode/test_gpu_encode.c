@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The encoder's shaders against encode/reference: two streams in one batch, pictures with more and
- * more references, sizes that are not those of workgroups.
+ * The encoder's shaders against encode/reference, pass by pass: two streams in one batch, pictures
+ * with more and more references, sizes that are not those of workgroups.
  */
 #include "tests/gpu/gpuworld.h"
 
@@ -13,6 +13,7 @@
 #include "tests/encode/scene.h"
 
 #define STREAMS 2
+#define SETS    (STREAMS * (1 + ENCODING_REFERENCES))
 
 /* Streams of one size and setting, side by side */
 struct beside {
@@ -22,35 +23,40 @@ struct beside {
     struct scene scenes[STREAMS];
     struct gpu_encode *gpu;
     uint32_t mbs, frame_bytes;
-    uint8_t *frames;                       /* of all streams */
-    uint8_t *history[ENCODING_REFERENCES]; /* frames of references, newest first */
-    struct rec_motion *last;
-    struct enc_search *found;
+    uint8_t *frames; /* of all streams */
+    int8_t *offsets; /* of QP */
+    int qp[STREAMS];
+    struct gpu_encode_records got;
 };
 
-static void beside_open(struct beside *b, uint32_t width, uint32_t height, uint8_t references)
+static void quantisers_fill(struct enc_quantiser out[6])
+{
+    for (int m = 0; m < 6; m++) {
+        struct quantiser q = quantiser_at(m, 0, 0);
+        memcpy(out[m].factor4, q.factor4, sizeof(q.factor4));
+        memcpy(out[m].factor8, q.factor8, sizeof(q.factor8));
+    }
+}
+
+static void beside_open(struct beside *b, const struct encoding *encoding)
 {
     char why[ENCODING_WHY];
-    struct gpu_encode_params params;
+    struct gpu_encode_params params = {.pictures = STREAMS, .streams = STREAMS, .sets = SETS};
     memset(b, 0, sizeof(*b));
-    encoding_default(&b->encoding, width, height);
-    b->encoding.references = references;
+    b->encoding = *encoding;
     assert_int_equal(encoding_check(&b->encoding, &b->limits, why), 0);
-    params = (struct gpu_encode_params){.mb_width = b->limits.mb_width,
-                                        .mb_height = b->limits.mb_height,
-                                        .pictures = STREAMS,
-                                        .sets = STREAMS * (1 + ENCODING_REFERENCES)};
+    params.mb_width = b->limits.mb_width;
+    params.mb_height = b->limits.mb_height;
+    quantisers_fill(params.quantiser);
     assert_int_equal(gpu_encode_create(gpu, &params, &b->gpu), GPU_OK);
     b->mbs = params.mb_width * params.mb_height;
-    b->frame_bytes = 256 * b->mbs;
-    b->frames = test_malloc(STREAMS * b->frame_bytes);
-    for (int i = 0; i < ENCODING_REFERENCES; i++)
-        b->history[i] = test_calloc(STREAMS, b->frame_bytes);
-    b->last = test_calloc(STREAMS * b->mbs, sizeof(*b->last));
-    b->found = test_calloc(STREAMS * ENC_REFERENCES * b->mbs, sizeof(*b->found));
+    b->frame_bytes = 384 * b->mbs;
+    assert_int_equal(gpu_encode_frame_size(b->gpu), b->frame_bytes);
+    b->frames = test_calloc(STREAMS, b->frame_bytes);
+    b->offsets = test_malloc(STREAMS * b->mbs);
     for (int i = 0; i < STREAMS; i++) {
         assert_non_null(b->deciders[i] = decider_create(&b->encoding, &b->limits));
-        scene_open(&b->scenes[i], width, height);
+        scene_open(&b->scenes[i], encoding->width, encoding->height);
     }
 }
 
@@ -60,45 +66,87 @@ static void beside_close(struct beside *b)
         scene_close(&b->scenes[i]);
         decider_free(b->deciders[i]);
     }
-    for (int i = 0; i < ENCODING_REFERENCES; i++)
-        test_free(b->history[i]);
     test_free(b->frames);
-    test_free(b->last);
-    test_free(b->found);
+    test_free(b->offsets);
     gpu_encode_free(b->gpu);
 }
 
-static void luma_take(const struct ref_frame *frame, uint8_t *out)
+static void frame_take(const struct ref_frame *frame, uint8_t *out)
 {
-    for (size_t i = 0; i < (size_t)frame->width * frame->height; i++)
-        out[i] = (uint8_t)frame->plane[0][i];
+    for (int c = 0; c < (frame->plane[1] ? 3 : 1); c++) {
+        size_t size = (size_t)frame->width * frame->height / (c ? 4 : 1);
+        for (size_t i = 0; i < size; i++)
+            *out++ = (uint8_t)frame->plane[c][i];
+    }
 }
 
-/* Decide the next picture of each stream; the frames that it refers to are in history before. */
-static void beside_decide(struct beside *b, int time, int qp)
+/* Decide the next picture of each stream. Every second one has offsets of QP. */
+static void beside_decide(struct beside *b, int time, bool skip)
 {
     for (int i = 0; i < STREAMS; i++) {
         struct decider_source source = scene_source(&b->scenes[i]);
-        struct decider_wish wish = {.idr = time == 0, .qp = qp};
+        int8_t *offsets = b->offsets + (uint32_t)i * b->mbs;
+        struct decider_wish wish = {.idr = time == 0,
+                                    .qp = b->qp[i] = scene_random(52),
+                                    .skip = skip,
+                                    .qp_offsets = offsets};
         struct rec_view view;
-        memcpy(b->last + (uint32_t)i * b->mbs, decider_work(b->deciders[i])->last_motion,
-               b->mbs * sizeof(*b->last));
+        for (uint32_t mb = 0; mb < b->mbs; mb++)
+            offsets[mb] = (int8_t)(time & 1 ? scene_random(13) - 6 : 0);
         scene_draw(&b->scenes[i], time);
         assert_int_equal(decider_decide(b->deciders[i], &source, &wish, &view), 0);
-        luma_take(decider_work(b->deciders[i])->source, b->frames + (uint32_t)i * b->frame_bytes);
+        frame_take(decider_work(b->deciders[i])->source, b->frames + (uint32_t)i * b->frame_bytes);
     }
 }
 
-/* The pictures are the newest references. */
-static void beside_advance(struct beside *b)
+static uint8_t set_of(uint32_t stream, uint32_t slot)
 {
-    uint8_t *oldest = b->history[ENCODING_REFERENCES - 1];
-    memmove(b->history + 1, b->history, (ENCODING_REFERENCES - 1) * sizeof(oldest));
-    b->history[0] = oldest;
-    for (int i = 0; i < STREAMS; i++) {
-        luma_take(decider_frame(b->deciders[i]), oldest + (uint32_t)i * b->frame_bytes);
+    return (uint8_t)(STREAMS + stream * ENCODING_REFERENCES + slot % ENCODING_REFERENCES);
+}
+
+/* The head of the picture that was decided last. Pictures take turns in the sets of a stream. */
+static struct enc_picture head_of(const struct beside *b, uint32_t i, int time, bool skip)
+{
+    const struct picture_work *w = decider_work(b->deciders[i]);
+    struct enc_picture p = {.source = i, .stream = i, .qp = (uint32_t)b->qp[i]};
+    p.ref_count = skip ? 0 : w->ref_count;
+    for (uint32_t r = 0; r < p.ref_count; r++)
+        p.reference[r] = set_of(i, (uint32_t)time - 1 - r);
+    p.lambda = cost_lambda(b->qp[i]);
+    p.lambda_ssd = cost_lambda_ssd(b->qp[i]);
+    p.mv_max[0] = (uint16_t)b->limits.mv_x;
+    p.mv_max[1] = (uint16_t)b->limits.mv_y;
+    p.level_max = w->level_max;
+    p.chroma_qp_offset = b->encoding.chroma_qp_offset;
+    p.flags =
+        (uint8_t)((b->encoding.transform_8x8 ? ENC_TRANSFORM_8X8 : 0) |
+                  (b->encoding.chroma_format_idc ? ENC_CHROMA : 0) | (skip ? ENC_SKIP_ALL : 0));
+    p.slices = b->encoding.slices;
+    p.deblocking = b->encoding.deblocking;
+    return p;
+}
+
+/* The pictures are the newest references. */
+static void beside_advance(struct beside *b, int time)
+{
+    uint32_t which[STREAMS], sets[STREAMS];
+    for (uint32_t i = 0; i < STREAMS; i++) {
+        which[i] = i;
+        sets[i] = set_of(i, (uint32_t)time);
+        frame_take(decider_frame(b->deciders[i]), b->frames + i * b->frame_bytes);
         decider_accept(b->deciders[i]);
     }
+    assert_int_equal(gpu_encode_accept(b->gpu, which, which, STREAMS), GPU_OK);
+    assert_int_equal(gpu_encode_references(b->gpu, b->frames, sets, STREAMS), GPU_OK);
+}
+
+/* ---- what was made ---- */
+
+static void *read_binding(struct beside *b, uint32_t binding, uint64_t offset, uint64_t size)
+{
+    void *out = test_malloc(size);
+    assert_int_equal(gpu_encode_read(b->gpu, binding, offset, size, out), GPU_OK);
+    return out;
 }
 
 static void check_plane(const struct sample_plane *want, const uint8_t *set, uint32_t plane,
@@ -116,8 +164,8 @@ static void check_plane(const struct sample_plane *want, const uint8_t *set, uin
 static void check_set(struct beside *b, uint32_t index, const struct luma_planes *want)
 {
     uint32_t width = 16 * b->limits.mb_width, height = 16 * b->limits.mb_height;
-    uint8_t *set = test_malloc(ENC_SET_SIZE(width, height));
-    assert_int_equal(gpu_encode_read_set(b->gpu, index, set), GPU_OK);
+    uint64_t size = ENC_SET_SIZE(width, height);
+    uint8_t *set = read_binding(b, ENC_BIND_PLANES, index * size, size);
     for (uint32_t i = 0; i < HALF_COUNT; i++)
         if (want->full[i].memory)
             check_plane(&want->full[i], set, i, ENC_MARGIN - (i ? 3 : 0));
@@ -126,135 +174,162 @@ static void check_set(struct beside *b, uint32_t index, const struct luma_planes
     test_free(set);
 }
 
-/* The pictures that were decided last, with so many references: their planes and heads */
-static void beside_load(struct beside *b, uint32_t ref_count, int qp,
-                        struct enc_picture pictures[STREAMS])
-{
-    assert_int_equal(gpu_encode_planes(b->gpu, b->frames, 0, false), GPU_OK);
-    for (uint32_t r = 0; r < ref_count; r++)
-        assert_int_equal(gpu_encode_planes(b->gpu, b->history[r], STREAMS * (1 + r), true), GPU_OK);
-    for (uint32_t i = 0; i < STREAMS; i++) {
-        pictures[i] = (struct enc_picture){.qp = (uint32_t)qp};
-        pictures[i].lambda_ssd = cost_lambda_ssd(qp);
-        pictures[i].source = i;
-        pictures[i].ref_count = ref_count;
-        pictures[i].lambda = cost_lambda(qp);
-        pictures[i].mv_max[0] = (uint16_t)b->limits.mv_x;
-        pictures[i].mv_max[1] = (uint16_t)b->limits.mv_y;
-        for (uint32_t r = 0; r < ref_count; r++)
-            pictures[i].reference[r] = (uint8_t)(STREAMS * (1 + r) + i);
-    }
-}
-
 _Static_assert(sizeof(struct motion_search) == sizeof(struct enc_search), "one is the other");
+_Static_assert(sizeof(struct intra_choice) == sizeof(struct enc_intra), "one is the other");
 
-static void check_search(const struct beside *b, uint32_t ref_count)
+static void check_search(struct beside *b, uint32_t stream, uint32_t ref_count)
 {
-    for (uint32_t i = 0; i < STREAMS; i++)
-        for (uint32_t r = 0; r < ref_count; r++)
-            for (uint32_t mb = 0; mb < b->mbs; mb++)
-                assert_memory_equal(&b->found[(i * ENC_REFERENCES + r) * b->mbs + mb],
-                                    &decider_work(b->deciders[i])->search[r][mb],
-                                    sizeof(*b->found));
-}
-
-static void quantisers_fill(const struct picture_work *w, struct enc_quantiser out[6])
-{
-    for (int m = 0; m < 6; m++) {
-        struct quantiser q = quantiser_at(m, 0, w->level_max);
-        memcpy(out[m].factor4, q.factor4, sizeof(q.factor4));
-        memcpy(out[m].factor8, q.factor8, sizeof(q.factor8));
-        out[m].level_max = q.level_max;
+    uint64_t size = b->mbs * sizeof(struct enc_search);
+    for (uint32_t r = 0; r < ref_count; r++) {
+        void *got = read_binding(b, ENC_BIND_SEARCH, (stream * ENC_REFERENCES + r) * size, size);
+        assert_memory_equal(got, decider_work(b->deciders[stream])->search[r], size);
+        test_free(got);
     }
 }
 
-static void check_luma_mb(struct picture_work *w, uint32_t mb, const struct enc_luma *got)
+/* Intra choices, and both fields of vectors: of the last round and of the one before */
+static void check_choices(struct beside *b, uint32_t stream, uint32_t ref_count)
 {
-    int16_t level[16][16];
-    uint16_t samples[256];
-    unsigned coded;
-    for (int size = 0; size < 2; size++) {
-        uint32_t cost = inter_code_luma(w, mb, &w->motion[mb], size, level, &coded, samples);
-        assert_memory_equal(got->level[size], level, sizeof(level));
-        assert_int_equal(got->coded[size], coded);
-        assert_int_equal(got->cost[size], cost);
-    }
-}
-
-/* Luma of the vectors that were chosen */
-static void check_luma(struct beside *b, const struct enc_picture pictures[STREAMS])
-{
-    struct rec_motion *motion = test_calloc(STREAMS * b->mbs, sizeof(*motion));
-    struct enc_luma *got = test_calloc(STREAMS * b->mbs, sizeof(*got));
-    struct enc_quantiser quantiser[6];
-    for (uint32_t i = 0; i < STREAMS; i++) {
-        const struct picture_work *w = decider_work(b->deciders[i]);
-        quantisers_fill(w, quantiser);
-        memcpy(motion + i * b->mbs, w->motion, b->mbs * sizeof(*motion));
-    }
-    assert_int_equal(gpu_encode_luma(b->gpu, pictures, motion, quantiser, got), GPU_OK);
-    for (uint32_t i = 0; i < STREAMS; i++)
-        for (uint32_t mb = 0; mb < b->mbs; mb++)
-            if (motion[i * b->mbs + mb].ref_idx[0][0] >= 0)
-                check_luma_mb((struct picture_work *)decider_work(b->deciders[i]), mb,
-                              &got[i * b->mbs + mb]);
-    test_free(motion);
+    const struct picture_work *w = decider_work(b->deciders[stream]);
+    uint64_t size = b->mbs * sizeof(struct enc_intra), field = b->mbs * sizeof(struct rec_motion);
+    void *got = read_binding(b, ENC_BIND_INTRA, stream * size, size);
+    assert_memory_equal(got, w->intra, size);
     test_free(got);
+    for (uint32_t i = 0; i < (ref_count ? 2 : 1); i++) {
+        got = read_binding(b, ENC_BIND_MOTION, (i * STREAMS + stream) * field, field);
+        assert_memory_equal(got, i ? w->field : w->motion, field);
+        test_free(got);
+    }
 }
 
-static void check_size(uint32_t width, uint32_t height, uint8_t references)
+static void check_unfiltered(struct beside *b, uint32_t stream)
+{
+    const struct picture_work *w = decider_work(b->deciders[stream]);
+    uint8_t *got =
+        read_binding(b, ENC_BIND_UNFILTERED, stream * (uint64_t)b->frame_bytes, b->frame_bytes);
+    uint8_t *want = test_calloc(1, b->frame_bytes);
+    frame_take(w->rebuilt, want);
+    assert_memory_equal(got, want, b->encoding.chroma_format_idc ? b->frame_bytes : 256 * b->mbs);
+    test_free(got);
+    test_free(want);
+}
+
+static void check_records(struct beside *b, uint32_t stream)
+{
+    const struct picture_work *w = decider_work(b->deciders[stream]);
+    uint32_t first = stream * b->mbs;
+    for (uint32_t mb = 0; mb < b->mbs; mb++)
+        assert_memory_equal(&b->got.mbs[first + mb], &w->mbs[mb], sizeof(*w->mbs));
+    assert_memory_equal(b->got.motion + first, w->motion, b->mbs * sizeof(*w->motion));
+    assert_int_equal(b->got.totals[stream], w->coeff_block_count);
+    assert_memory_equal(b->got.coeffs[first * ENC_BLOCKS], w->coeffs,
+                        w->coeff_block_count * sizeof(w->coeffs[0]));
+}
+
+static void check_picture(struct beside *b, int time, bool skip)
 {
     struct enc_picture pictures[STREAMS];
-    struct beside b;
-    beside_open(&b, width, height, references);
-    for (int time = 0; time < 4; time++) {
-        int qp = scene_random(52);
-        uint32_t ref_count = (uint32_t)time < references ? (uint32_t)time : references;
-        beside_decide(&b, time, qp);
-        if (ref_count > 0) {
-            beside_load(&b, ref_count, qp, pictures);
-            check_set(&b, 0, &decider_work(b.deciders[0])->source_planes);
-            assert_int_equal(gpu_encode_search(b.gpu, pictures, b.last, b.found), GPU_OK);
-            check_search(&b, ref_count);
-            check_luma(&b, pictures);
-        }
-        beside_advance(&b);
-    }
-    /* the newest reference's planes as the passes of the next picture would read them */
-    assert_int_equal(gpu_encode_planes(b.gpu, b.history[0], STREAMS, true), GPU_OK);
+    beside_decide(b, time, skip);
+    for (uint32_t i = 0; i < STREAMS; i++)
+        pictures[i] = head_of(b, i, time, skip);
+    assert_int_equal(gpu_encode_decide(b->gpu, pictures, STREAMS, b->frames, b->offsets, &b->got),
+                     GPU_OK);
+    for (uint32_t i = 0; i < STREAMS; i++)
+        check_records(b, i);
     for (uint32_t i = 0; i < STREAMS; i++) {
-        const struct picture_work *w = decider_work(b.deciders[i]);
-        check_set(&b, STREAMS + i, &w->slot[w->ref_slot[0]].planes);
+        check_set(b, i, &decider_work(b->deciders[i])->source_planes);
+        check_search(b, i, pictures[i].ref_count);
+        if (skip)
+            continue;
+        check_choices(b, i, pictures[i].ref_count);
+        check_unfiltered(b, i);
     }
+    beside_advance(b, time);
+    for (uint32_t i = 0; i < STREAMS; i++) {
+        const struct picture_work *w = decider_work(b->deciders[i]);
+        check_set(b, set_of(i, (uint32_t)time), &w->slot[w->ref_slot[0]].planes);
+    }
+}
+
+/* I, then P pictures with all references; the last one is skipped. */
+static void check_encoding(const struct encoding *encoding)
+{
+    struct beside b;
+    beside_open(&b, encoding);
+    for (int time = 0; time < encoding->references + 2; time++)
+        check_picture(&b, time, time == encoding->references + 1);
     beside_close(&b);
 }
 
-static void test_search(void **state)
+static void test_high(void **state)
 {
+    struct encoding e;
     (void)state;
-    check_size(16, 16, 1);
-    check_size(100, 50, 3);
-    check_size(130, 90, 2);
+    encoding_default(&e, 100, 50);
+    e.references = 3;
+    e.slices = 2;
+    e.chroma_qp_offset = -3;
+    check_encoding(&e);
+    encoding_default(&e, 16, 16);
+    check_encoding(&e);
+}
+
+static void test_baseline(void **state)
+{
+    struct encoding e;
+    (void)state;
+    encoding_default(&e, 130, 90);
+    e.profile = ENCODING_BASELINE;
+    e.cabac = e.transform_8x8 = false;
+    e.references = 2;
+    e.slices = 4;
+    e.deblocking = 2;
+    check_encoding(&e);
+}
+
+static void test_luma_alone(void **state)
+{
+    struct encoding e;
+    (void)state;
+    encoding_default(&e, 33, 47);
+    e.chroma_format_idc = 0;
+    e.references = 4;
+    e.deblocking = 1;
+    check_encoding(&e);
 }
 
 static void test_bad(void **state)
 {
-    struct gpu_encode_params params = {.mb_width = 2, .mb_height = 2, .pictures = 2, .sets = 2};
+    struct gpu_encode_params params = {
+        .mb_width = 2, .mb_height = 2, .pictures = 2, .streams = 2, .sets = 2};
+    struct enc_picture picture = {.source = 1};
+    struct gpu_encode_records records;
     struct gpu_encode *e = NULL;
-    uint8_t frames[2 * 1024] = {0};
+    uint8_t frames[2 * 1536] = {0};
+    uint32_t set = 4, source = 1;
     (void)state;
     assert_int_equal(gpu_encode_create(gpu, &params, &e), GPU_ERR_INVALID); /* no references */
     params.sets = 4;
     assert_int_equal(gpu_encode_create(gpu, &params, &e), GPU_OK);
-    assert_int_equal(gpu_encode_planes(e, frames, 3, true), GPU_ERR_INVALID);
-    assert_int_equal(gpu_encode_read_set(e, 4, frames), GPU_ERR_INVALID);
+    assert_int_equal(gpu_encode_references(e, frames, &set, 1), GPU_ERR_INVALID);
+    assert_int_equal(gpu_encode_references(e, frames, &source, 1), GPU_ERR_INVALID);
+    assert_int_equal(gpu_encode_references(e, frames, &source, 0), GPU_ERR_INVALID);
+    assert_int_equal(gpu_encode_decide(e, &picture, 1, frames, NULL, &records), GPU_ERR_INVALID);
+    picture = (struct enc_picture){.ref_count = 1}; /* a source is no reference */
+    assert_int_equal(gpu_encode_decide(e, &picture, 1, frames, NULL, &records), GPU_ERR_INVALID);
+    picture = (struct enc_picture){.stream = 2};
+    assert_int_equal(gpu_encode_decide(e, &picture, 1, frames, NULL, &records), GPU_ERR_INVALID);
+    assert_int_equal(gpu_encode_accept(e, &source, &set, 1), GPU_ERR_INVALID);
+    assert_int_equal(gpu_encode_read(e, ENC_BIND_TOTALS, 16, 4, frames), GPU_ERR_INVALID);
     gpu_encode_free(e);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_search),
+        cmocka_unit_test(test_high),
+        cmocka_unit_test(test_baseline),
+        cmocka_unit_test(test_luma_alone),
         cmocka_unit_test(test_bad),
         cmocka_unit_test(no_validation_messages),
     };

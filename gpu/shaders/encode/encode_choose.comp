@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A round of partitions, references, and inter against intra, by SATD and bits
+ * (encode/reference/choose_inter.c). 16 threads have a shape, each a block of 4x4 samples. Grid:
+ * macroblocks in x, pictures in z.
+ */
+#version 460
+#extension GL_GOOGLE_include_directive : require
+#include "gpu/shaders/lib/encode_search.glsl"
+#include "gpu/shaders/lib/encode_satd.glsl"
+#include "gpu/shaders/lib/encode_motion.glsl"
+
+layout(set = 0, binding = ENC_BIND_INTRA, scalar) readonly buffer intra_buffer
+{
+    enc_intra intra[];
+};
+
+/* Partitions of a shape in part_places, and bits of mb_type (and sub_mb_type) */
+const uvec3 shapes[4] = uvec3[4](uvec3(0, 1, 1), uvec3(1, 2, 3), uvec3(3, 2, 3), uvec3(5, 4, 9));
+
+#define INTRA_BITS 32u
+
+shared uint sums[SEARCH_THREADS], shape_costs[4];
+
+struct part_choice {
+    uint cost;
+    int ref;
+    ivec2 mv;
+};
+
+/* SATD of a partition of the thread's shape by a vector. All threads of the workgroup together;
+ * counts: whether there is one. */
+uint shape_satd(bool counts, uint ref, ivec4 place, ivec2 mv)
+{
+    uint t = gl_LocalInvocationIndex, first = t & ~15u, sum = 0u;
+    ivec2 block = ivec2(t & 3u, t >> 2 & 3u), at = 16 * mb_at + 4 * block;
+    int stride = int(plane_stride(0u));
+    int source = int(plane_origin(pictures[picture].source, 0u)) + at.y * stride + at.x;
+    bool inside = all(greaterThanEqual(block, 2 * place.xy)) &&
+                  all(lessThan(block, 2 * (place.xy + place.zw)));
+    barrier();
+    sums[t] = 0u;
+    if (counts && inside)
+        sums[t] =
+            satd4(source, two_samples_at(uint(pictures[picture].reference[ref]), 4 * at + mv));
+    barrier();
+    for (uint i = 0u; i < 16u; i++)
+        sum += sums[first + i];
+    return sum / 2u;
+}
+
+void part_try(uint ref, ivec2 mv, ivec2 predicted, uint satd, inout part_choice best)
+{
+    uint cost =
+        satd + pictures[picture].lambda * (vector_bits(mv, predicted) + ref_bits(ref)) / 16u;
+    if (cost < best.cost)
+        best = part_choice(cost, int(ref), mv);
+}
+
+/* The vector that was found, and the predicted one. counts: as above */
+part_choice choose_part(bool counts, uint part)
+{
+    part_choice best = part_choice(NO_COST, 0, ivec2(0));
+    for (uint ref = 0u; ref < pictures[picture].ref_count; ref++) {
+        uint at = (picture * ENC_REFERENCES + ref) * args.mb_width * args.mb_height + mb;
+        enc_found found = search[at].part[part];
+        ivec2 mv = ivec2(found.mv[0], found.mv[1]);
+        ivec2 predicted = predict_vector(part_places[part], int(ref));
+        bool other = counts && predicted != mv && allowed(predicted);
+        uint satd = shape_satd(other, ref, part_places[part], predicted);
+        part_try(ref, mv, predicted, found.cost, best);
+        if (other)
+            part_try(ref, predicted, predicted, satd, best);
+    }
+    return best;
+}
+
+/* Each 16 threads theirs: its motion is the threads' own. */
+uint choose_shape(uvec3 shape)
+{
+    uint cost = pictures[picture].lambda * shape.z / 16u;
+    own_clear();
+    for (uint i = 0u; i < 4u; i++) {
+        uint part = min(shape.x + i, ENC_PARTS - 1u);
+        bool counts = i < shape.y;
+        part_choice best = choose_part(counts, part);
+        if (counts) {
+            own_set(part_places[part], best.ref, best.mv);
+            cost += best.cost;
+        }
+    }
+    return cost;
+}
+
+void main()
+{
+    uint t = gl_LocalInvocationIndex, shape = t >> 4;
+    if (!search_begin())
+        return;
+    own_clear();
+    ivec2 skip_mv = predict_skip();
+    bool skip_allowed = allowed(skip_mv);
+    uint best = shape_satd(skip_allowed, 0u, part_places[0], skip_mv), chosen = 4u;
+    best = skip_allowed ? best : NO_COST;
+    uint cost = choose_shape(shapes[shape]);
+    if ((t & 15u) == 0u)
+        shape_costs[shape] = cost;
+    barrier();
+    for (uint i = 0u; i < 4u; i++)
+        if (shape_costs[i] < best) {
+            best = shape_costs[i];
+            chosen = i;
+        }
+    uint at = record_at(mb), kind = uint(intra[at].kind);
+    uint intra_cost = intra[at].kind_cost[kind] + pictures[picture].lambda * INTRA_BITS / 16u;
+    if (chosen == 4u)
+        own_set(ivec4(0, 0, 2, 2), 0, skip_mv);
+    if (intra_cost < best)
+        own_clear();
+    if (shape == chosen % 4u)
+        own_store(1u - FIELD, t & 15u);
+    if (t == 0u)
+        mbs[at].kind = uint8_t(intra_cost < best ? kind : REC_MB_INTER);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What a macroblock's coding leaves: levels, and samples before deblocking.
+ */
+#ifndef PELTON_ENCODE_STORE_GLSL
+#define PELTON_ENCODE_STORE_GLSL
+
+layout(set = 0, binding = ENC_BIND_LEVELS, scalar) writeonly buffer level_buffer
+{
+    int16_t levels[];
+};
+layout(set = 0, binding = ENC_BIND_UNFILTERED, scalar) buffer unfiltered_buffer
+{
+    uint8_t unfiltered[];
+};
+
+#define MB_LEVELS (16u * ENC_BLOCKS)
+
+/* Where the sample of a component of the picture is, by its place in the component */
+int unfiltered_at(uint c, ivec2 at)
+{
+    uint w = luma_width(), h = luma_height(), size = w * h;
+    uint base = picture * ENC_FRAME_SIZE(w, h) + (c == 0u ? 0u : size + (c - 1u) * size / 4u);
+    return int(base) + at.y * int(c == 0u ? w : w / 2u) + at.x;
+}
+
+/* Place in its component of sample i of a macroblock, as pred has them; z: the component */
+ivec3 sample_place(uint i)
+{
+    uint c = i < 256u ? 0u : i < 320u ? 1u : 2u, k = i & 63u;
+    return c == 0u ? ivec3(16 * mb_at + ivec2(i & 15u, i >> 4), 0)
+                   : ivec3(8 * mb_at + ivec2(k & 7u, k >> 3), c);
+}
+
+/* Where level and work have sample i of a macroblock */
+uint block_sample(uint i, bool big)
+{
+    uint c = i < 256u ? 0u : 1u, width = c == 0u ? 16u : 8u, size = big && c == 0u ? 8u : 4u;
+    uint x = i % width, y = c == 0u ? i / 16u : (i & 63u) / 8u;
+    uint inside = y % size * size + x % size;
+    if (c == 1u)
+        return 512u + (i - 256u & 64u) + 16u * (y / 4u * 2u + x / 4u) + inside;
+    uint bx = x / 4u, by = y / 4u;
+    if (big)
+        return 256u + 64u * (y / 8u * 2u + x / 8u) + inside;
+    return 16u * (bx & 1u | (by & 1u) << 1 | (bx & 2u) << 1 | (by & 2u) << 2) + inside;
+}
+
+/* big: luma as 8x8 transforms made it; none: the prediction alone */
+void keep_samples(bool big, bool none)
+{
+    uint count = (uint(pictures[picture].flags) & ENC_CHROMA) != 0u ? MB_LEVELS : 256u;
+    for (uint i = gl_LocalInvocationIndex; i < count; i += SEARCH_THREADS) {
+        ivec3 to = sample_place(i);
+        levels[record_at(mb) * MB_LEVELS + i] = int16_t(level[i < 256u && !big ? i : i + 256u]);
+        unfiltered[unfiltered_at(uint(to.z), to.xy)] =
+            uint8_t(none ? pred[i] : work[block_sample(i, big)]);
+    }
+}
+
+void inter_keep(bool big, bool none)
+{
+    uint t = gl_LocalInvocationIndex, at = record_at(mb);
+    keep_samples(big, none);
+    own_store(1u - FIELD, t);
+    if (t < 3u)
+        mbs[at].coded[t] = uint16_t(none ? 0u : coded[t > 0u ? t + 1u : big ? 1u : 0u]);
+    if (t == 0u)
+        mbs[at].flags = uint8_t(big && !none && coded[1] != 0u ? REC_MB_TRANSFORM_8X8 : 0);
+}
+
+#endif
