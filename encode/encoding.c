@@ -196,6 +196,7 @@ int encoding_check(const struct encoding *e, struct encoding_limits *limits, cha
                                        .mvs_in_two = level->max_mvs_per_2mb,
                                        .bit_rate = rate_factor(e) * level->max_br,
                                        .buffer = rate_factor(e) * level->max_cpb,
+                                       .mb_rate = level->max_mbps,
                                        .min_cr = level->min_cr};
     return 0;
 }

@@ -62,7 +62,8 @@ struct encoding_limits {
     int max_level;             /* magnitude of a coefficient that the entropy coding can write */
     unsigned mvs_in_two;       /* vectors of two macroblocks in a row; 0: any number */
     uint64_t bit_rate, buffer; /* bits a second, bits: of the level and profile */
-    unsigned min_cr;           /* a picture has at most its samples' bytes / min_cr (A.3.1) */
+    uint32_t mb_rate;          /* MaxMBPS */
+    unsigned min_cr;           /* MinCR */
 };
 
 void encoding_default(struct encoding *e, uint32_t width, uint32_t height);

@@ -61,15 +61,25 @@ static void second_begin(struct rate_control *r)
     r->used = 0;
 }
 
+/* A.3.1: the first picture, and one that comes a picture's time after the one before it */
+static void raw_caps(struct rate_control *r, const struct encoding_limits *limits)
+{
+    uint64_t mbs = (uint64_t)limits->mb_width * limits->mb_height, first = limits->mb_rate / 172,
+             second = 384 * (uint64_t)limits->mb_rate / limits->min_cr;
+    r->raw_cap = 384 * (mbs > first ? mbs : first) / limits->min_cr;
+    r->raw_cap_next = second > UINT64_MAX / r->per_second_den
+                          ? UINT64_MAX
+                          : second * r->per_second_den / r->per_second_num;
+}
+
 int rate_begin(struct rate_control *r, const struct rate_settings *settings,
                const struct encoding *e, const struct encoding_limits *limits, char *why)
 {
     uint64_t pixels = (uint64_t)limits->mb_width * limits->mb_height * 256;
     *r = (struct rate_control){.settings = *settings,
                                .per_second_num = e->rate ? e->rate : 25,
-                               .per_second_den = e->rate ? e->rate_scale : 1,
-                               .raw_cap =
-                                   pixels * (e->chroma_format_idc ? 3 : 2) / 2 / limits->min_cr};
+                               .per_second_den = e->rate ? e->rate_scale : 1};
+    raw_caps(r, limits);
     if (settings->qp < 0 || settings->qp > QP_MOST)
         return snprintf(why, ENCODING_WHY, "qp %d: must be 0 to 51", settings->qp), -1;
     if (settings->mode == RATE_BITS && !settings->bit_rate)
@@ -129,14 +139,22 @@ static uint64_t target(const struct rate_control *r, unsigned kind)
     return share < most ? share : most;
 }
 
+/* The least QP that a picture may have */
+static int least_qp(const struct rate_control *r, unsigned kind)
+{
+    bool less = r->settings.mode == RATE_QP && kind == RATE_INTRA;
+    return clamp_qp(r->settings.qp - (less ? r->settings.intra_less : 0), 0);
+}
+
 int rate_qp(const struct rate_control *r, unsigned kind)
 {
+    int least = least_qp(r, kind);
     uint64_t bits;
     if (!r->settings.bit_rate)
-        return r->settings.qp;
+        return least;
     bits = target(r, kind);
     return clamp_qp((6 * (r->cost[kind] - log2_64ths(bits ? bits : 1)) + LOG_ONE - 1) / LOG_ONE,
-                    r->settings.qp);
+                    least);
 }
 
 int rate_again(const struct rate_control *r, int qp, uint64_t bytes)
@@ -169,6 +187,7 @@ static uint64_t filler_of(const struct rate_control *r, uint64_t coming)
 uint64_t rate_done(struct rate_control *r, unsigned kind, int qp, uint64_t bytes)
 {
     uint64_t coming, filler = 0;
+    r->raw_cap = r->raw_cap_next;
     if (kind < RATE_KINDS)
         r->cost[kind] = (r->cost[kind] + cost_of(8 * bytes, qp)) / 2;
     if (!r->settings.bit_rate)

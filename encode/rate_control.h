@@ -22,6 +22,7 @@ struct rate_settings {
     int qp;            /* RATE_QP; RATE_BITS: the least that is used */
     uint64_t bit_rate; /* bits a second; RATE_QP: 0 is no limit */
     uint64_t buffer;   /* bits of the decoder's buffer; 0: half a second */
+    int intra_less;    /* RATE_QP: I pictures have a QP that is so much less */
 };
 
 /* Of I and of P pictures; and of those that are left out, whose length says nothing */
@@ -30,7 +31,7 @@ enum { RATE_INTRA, RATE_INTER, RATE_KINDS, RATE_SKIPPED = RATE_KINDS };
 struct rate_control {
     struct rate_settings settings;
     uint64_t per_second_num, per_second_den; /* pictures */
-    uint64_t raw_cap;                        /* bytes: samples / MinCR (A.3.1) */
+    uint64_t raw_cap, raw_cap_next;          /* bytes by MinCR: of this picture, of later ones */
     /* the decoder's buffer: bits in it when the next picture is due, and what the division of the
      * rate by pictures left over */
     uint64_t full, left_over;

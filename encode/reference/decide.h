@@ -6,7 +6,7 @@
 #ifndef PELTON_DECIDE_H
 #define PELTON_DECIDE_H
 
-#include "encode/encoding.h"
+#include "encode/decider.h"
 #include "reference/recon_ref.h"
 
 struct decider;
@@ -16,22 +16,6 @@ struct picture_work;
  */
 struct decider *decider_create(const struct encoding *e, const struct encoding_limits *limits);
 void decider_free(struct decider *d); /* NULL is allowed */
-
-/* The picture that the next decision takes: samples of 8 bits, the size that is shown. chroma: NULL
- * in 4:0:0 */
-struct decider_source {
-    const uint8_t *plane[3];
-    size_t stride[3];
-};
-
-/* How a picture is decided */
-struct decider_wish {
-    bool idr;  /* with I slices, else P slices */
-    bool skip; /* all of it repeats the newest reference; an IDR picture cannot */
-    int qp;    /* QPY */
-    /* added to it by macroblock, and clipped to 0..51; NULL: none */
-    const int8_t *qp_offsets;
-};
 
 /* Decide a picture. The records are valid until the next call. It may be decided again, with
  * another wish: nothing refers to it until decider_accept. 0, or -1: the records do not pass

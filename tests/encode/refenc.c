@@ -9,8 +9,9 @@
  * I pictures have a QP that is 3 less. It prints pictures, bytes, PSNR of luma, and macroblocks by
  * kind. With a bit rate it is constant, and the worst second is printed, too.
  */
+#include "encode/encoder.h"
 #include "encode/reference/picture_work.h"
-#include "encode/reference/ref_encoder.h"
+#include "encode/reference/ref_decider.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -19,18 +20,15 @@
 
 struct refenc {
     const char *in, *out, *recon;
-    int qp, frames, idr;
+    int frames;
     bool qp_offsets;
     uint32_t seed;
-    int8_t offsets[36864];       /* more macroblocks no level allows */
-    struct rate_settings wanted; /* bit_rate 0: constant QP */
-    struct rate_control rate;
+    int8_t offsets[36864]; /* more macroblocks no level allows */
     unsigned tries, over, left_out;
-    bool idr_due; /* one was left out */
     uint64_t filler, second;
     double worst; /* how far a second is from its rate, in percent */
-    struct encoding encoding;
-    struct ref_encoder *encoder;
+    struct encoder_params params;
+    struct encoder *encoder;
     FILE *in_file, *out_file, *recon_file;
     uint8_t *picture[3];
     size_t size[3];
@@ -50,9 +48,10 @@ static bool option_profile(struct refenc *r, const char *value)
     static const char *const names[] = {"baseline", "main", "high"};
     for (int i = 0; i < 3; i++)
         if (!strcmp(value, names[i])) {
-            r->encoding.profile = (enum encoding_profile)i;
-            r->encoding.cabac = r->encoding.cabac && i > 0;
-            r->encoding.transform_8x8 = r->encoding.transform_8x8 && i == ENCODING_HIGH;
+            r->params.encoding.profile = (enum encoding_profile)i;
+            r->params.encoding.cabac = r->params.encoding.cabac && i > 0;
+            r->params.encoding.transform_8x8 =
+                r->params.encoding.transform_8x8 && i == ENCODING_HIGH;
             return true;
         }
     return false;
@@ -67,23 +66,23 @@ static bool option_value(struct refenc *r, const char *name, const char *value)
     else if (!strcmp(name, "--recon"))
         r->recon = value;
     else if (!strcmp(name, "--qp"))
-        r->qp = number;
+        r->params.rate.qp = number;
     else if (!strcmp(name, "--frames"))
         r->frames = number;
     else if (!strcmp(name, "--idr"))
-        r->idr = number;
+        r->params.key_interval = (uint32_t)number;
     else if (!strcmp(name, "--references"))
-        r->encoding.references = (uint8_t)number;
+        r->params.encoding.references = (uint8_t)number;
     else if (!strcmp(name, "--slices"))
-        r->encoding.slices = (uint8_t)number;
+        r->params.encoding.slices = (uint8_t)number;
     else if (!strcmp(name, "--deblocking"))
-        r->encoding.deblocking = (uint8_t)number;
+        r->params.encoding.deblocking = (uint8_t)number;
     else if (!strcmp(name, "--bit-rate"))
-        r->encoding.bit_rate = r->wanted.bit_rate = strtoull(value, NULL, 10);
+        r->params.encoding.bit_rate = r->params.rate.bit_rate = strtoull(value, NULL, 10);
     else if (!strcmp(name, "--buffer"))
-        r->wanted.buffer = strtoull(value, NULL, 10);
+        r->params.rate.buffer = strtoull(value, NULL, 10);
     else if (!strcmp(name, "--chroma-qp-offset"))
-        r->encoding.chroma_qp_offset = number;
+        r->params.encoding.chroma_qp_offset = number;
     else
         return !strcmp(name, "--profile") && option_profile(r, value);
     return true;
@@ -93,11 +92,11 @@ static bool parse_options(struct refenc *r, int argc, char **argv)
 {
     for (int i = 2; i < argc; i++)
         if (!strcmp(argv[i], "--cavlc"))
-            r->encoding.cabac = false;
+            r->params.encoding.cabac = false;
         else if (!strcmp(argv[i], "--qp-offsets"))
             r->qp_offsets = true;
         else if (!strcmp(argv[i], "--no-8x8"))
-            r->encoding.transform_8x8 = false;
+            r->params.encoding.transform_8x8 = false;
         else if (i + 1 >= argc || !option_value(r, argv[i], argv[i + 1]))
             return false;
         else
@@ -122,10 +121,10 @@ static bool read_header(struct refenc *r)
         else if (word[0] == 'F')
             sscanf(word + 1, "%u:%u", &rate, &scale);
     }
-    encoding_default(&r->encoding, width, height);
-    r->encoding.chroma_format_idc = !mono;
-    r->encoding.rate = rate;
-    r->encoding.rate_scale = scale;
+    encoding_default(&r->params.encoding, width, height);
+    r->params.encoding.chroma_format_idc = !mono;
+    r->params.encoding.rate = rate;
+    r->params.encoding.rate_scale = scale;
     r->size[0] = (size_t)width * height;
     r->size[1] = r->size[2] = mono ? 0 : (size_t)((width + 1) / 2) * ((height + 1) / 2);
     for (int c = 0; c < 3; c++)
@@ -148,9 +147,9 @@ static bool read_picture(struct refenc *r)
 static void count_error(struct refenc *r, const struct ref_frame *frame)
 {
     uint64_t sum = 0;
-    for (uint32_t y = 0; y < r->encoding.height; y++)
-        for (uint32_t x = 0; x < r->encoding.width; x++) {
-            int d = r->picture[0][y * r->encoding.width + x] -
+    for (uint32_t y = 0; y < r->params.encoding.height; y++)
+        for (uint32_t x = 0; x < r->params.encoding.width; x++) {
+            int d = r->picture[0][y * r->params.encoding.width + x] -
                     frame->plane[0][y * frame->stride[0] + x];
             sum += (uint64_t)(d * d);
         }
@@ -160,7 +159,7 @@ static void count_error(struct refenc *r, const struct ref_frame *frame)
 static bool write_recon(const struct refenc *r, const struct ref_frame *frame)
 {
     for (int c = 0; c < 3 && r->recon_file; c++) {
-        uint32_t width = c ? (r->encoding.width + 1) / 2 : r->encoding.width;
+        uint32_t width = c ? (r->params.encoding.width + 1) / 2 : r->params.encoding.width;
         for (size_t i = 0; i < r->size[c]; i++)
             if (putc(frame->plane[c][i / width * frame->stride[c] + i % width], r->recon_file) < 0)
                 return false;
@@ -168,9 +167,14 @@ static bool write_recon(const struct refenc *r, const struct ref_frame *frame)
     return true;
 }
 
+static const struct decider *decider_of(const struct refenc *r)
+{
+    return encoder_decider(r->encoder);
+}
+
 static void count_kinds(struct refenc *r)
 {
-    const struct picture_work *w = decider_work(ref_encoder_decider(r->encoder));
+    const struct picture_work *w = decider_work(decider_of(r));
     for (uint32_t i = 0; i < w->mb_count; i++) {
         r->kinds[w->mbs[i].kind]++;
         r->skipped += (w->mbs[i].flags & REC_MB_SKIP) != 0;
@@ -194,55 +198,45 @@ static const int8_t *random_offsets(struct refenc *r)
 /* Pictures of a second, whole seconds alone */
 static void count_second(struct refenc *r, int index, size_t size)
 {
-    int pictures = (int)(r->encoding.rate / r->encoding.rate_scale);
+    int pictures = (int)(r->params.encoding.rate / r->params.encoding.rate_scale);
     double off;
     r->second += 8 * size;
     if (pictures == 0 || (index + 1) % pictures != 0)
         return;
-    off = fabs((double)r->second / (double)r->wanted.bit_rate - 1) * 100;
+    off = fabs((double)r->second / (double)r->params.rate.bit_rate - 1) * 100;
     r->worst = off > r->worst ? off : r->worst;
     r->second = 0;
 }
 
-static int encode_rated(struct refenc *r, const struct decider_source *source, bool idr, int index,
-                        const uint8_t **unit, size_t *size, char *why)
+static void count_unit(struct refenc *r, const struct encoder_unit *unit, int index)
 {
-    struct ref_encoder_rate outcome;
-    int error;
-    idr = idr || r->idr_due;
-    error = ref_encoder_rated(r->encoder, &r->rate, source, idr, unit, size, &outcome, why);
-    if (error)
-        return error;
-    r->tries += outcome.tries;
-    r->over += outcome.over;
-    r->left_out += outcome.skipped;
-    r->idr_due = idr && outcome.skipped;
-    r->filler += outcome.filler;
-    count_second(r, index, *size);
-    return 0;
+    r->bytes += unit->size;
+    r->tries += unit->tries;
+    r->over += unit->over;
+    r->left_out += unit->repeated;
+    r->filler += unit->filler;
+    if (r->params.rate.bit_rate)
+        count_second(r, index, unit->size);
+    count_kinds(r);
 }
 
-static bool encode_one(struct refenc *r, bool idr, int index)
+static bool encode_one(struct refenc *r, int index)
 {
-    size_t width = r->encoding.width, half = (width + 1) / 2, size;
-    struct decider_source source = {{r->picture[0], r->picture[1], r->picture[2]},
-                                    {width, half, half}};
-    struct decider_wish wish = {.idr = idr, .qp = idr && r->qp > 3 ? r->qp - 3 : r->qp};
-    const struct ref_frame *frame;
+    size_t width = r->params.encoding.width, half = (width + 1) / 2;
+    struct encoder_frame frame = {
+        .source = {{r->picture[0], r->picture[1], r->picture[2]}, {width, half, half}},
+        .pts = index,
+        .qp_offsets = r->qp_offsets ? random_offsets(r) : NULL};
+    struct encoder_unit unit;
     char why[ENCODING_WHY];
-    const uint8_t *unit;
-    if (r->qp_offsets)
-        wish.qp_offsets = random_offsets(r);
-    if (r->wanted.bit_rate ? encode_rated(r, &source, idr, index, &unit, &size, why)
-                           : ref_encoder_picture(r->encoder, &source, &wish, &unit, &size, why)) {
+    if (encoder_push(r->encoder, &frame, &unit, why) < 0) {
         fprintf(stderr, "%s\n", why);
         return false;
     }
-    frame = decider_frame(ref_encoder_decider(r->encoder));
-    count_error(r, frame);
-    count_kinds(r);
-    r->bytes += size;
-    return (!r->out_file || fwrite(unit, 1, size, r->out_file) == size) && write_recon(r, frame);
+    count_error(r, decider_frame(decider_of(r)));
+    count_unit(r, &unit, index);
+    return (!r->out_file || fwrite(unit.data, 1, unit.size, r->out_file) == unit.size) &&
+           write_recon(r, decider_frame(decider_of(r)));
 }
 
 static void report(const struct refenc *r, int count)
@@ -253,30 +247,25 @@ static void report(const struct refenc *r, int count)
            count, (unsigned long long)r->bytes, mse > 0 ? 10 * log10(65025 / mse) : 100,
            r->kinds[REC_MB_INTRA_4X4], r->kinds[REC_MB_INTRA_8X8], r->kinds[REC_MB_INTRA_16X16],
            r->kinds[REC_MB_INTER], r->skipped, r->with_8x8);
-    if (r->wanted.bit_rate)
+    if (r->params.rate.bit_rate)
         printf("tries %u over %u skipped %u filler %llu worst second %.2f\n", r->tries, r->over,
                r->left_out, (unsigned long long)r->filler, r->worst);
 }
 
-static bool rate_of(struct refenc *r, char *why)
+/* A bit rate is constant, and QP at least 10. */
+static void settle_rate(struct rate_settings *rate)
 {
-    struct encoding_limits limits;
-    r->wanted.mode = RATE_BITS;
-    r->wanted.qp = 10;
-    return encoding_check(&r->encoding, &limits, why) == 0 &&
-           rate_begin(&r->rate, &r->wanted, &r->encoding, &limits, why) == 0;
+    rate->mode = rate->bit_rate ? RATE_BITS : RATE_QP;
+    rate->qp = rate->bit_rate ? 10 : rate->qp;
+    rate->intra_less = 3;
 }
 
 static int refenc_run(struct refenc *r)
 {
     char why[ENCODING_WHY];
     int count = 0;
-    r->encoder = ref_encoder_create(&r->encoding, why);
-    if (!r->encoder) {
-        fprintf(stderr, "%s\n", why);
-        return 1;
-    }
-    if (r->wanted.bit_rate && !rate_of(r, why)) {
+    settle_rate(&r->params.rate);
+    if (encoder_new(&r->params, ref_decider_begin, NULL, &r->encoder, why) < 0) {
         fprintf(stderr, "%s\n", why);
         return 1;
     }
@@ -285,7 +274,7 @@ static int refenc_run(struct refenc *r)
     if ((r->out && !r->out_file) || (r->recon && !r->recon_file))
         return 1;
     for (; count < r->frames && read_picture(r); count++)
-        if (!encode_one(r, r->idr ? count % r->idr == 0 : count == 0, count))
+        if (!encode_one(r, count))
             return 1;
     if (count > 0)
         report(r, count);
@@ -295,7 +284,7 @@ static int refenc_run(struct refenc *r)
 
 int main(int argc, char **argv)
 {
-    static struct refenc r = {.qp = 26, .frames = INT32_MAX};
+    static struct refenc r = {.params = {.rate = {.qp = 26}}, .frames = INT32_MAX};
     int status;
     if (argc < 2)
         return usage();
@@ -307,7 +296,7 @@ int main(int argc, char **argv)
     if (!parse_options(&r, argc, argv))
         return usage();
     status = refenc_run(&r);
-    ref_encoder_free(r.encoder);
+    encoder_free(r.encoder);
     for (int c = 0; c < 3; c++)
         free(r.picture[c]);
     fclose(r.in_file);

@@ -93,7 +93,8 @@ static void constant_rate(uint64_t bit_rate, uint64_t buffer, uint32_t rate, uin
 {
     static struct world w;
     char why[ENCODING_WHY];
-    struct rate_settings settings = {RATE_BITS, 12, bit_rate, buffer};
+    struct rate_settings settings = {
+        .mode = RATE_BITS, .qp = 12, .bit_rate = bit_rate, .buffer = buffer};
     double full, income = (double)bit_rate / rate, second = 0;
     begin_world(&w, seed, rate);
     assert_int_equal(rate_begin(&w.rate, &settings, &w.e, &w.limits, why), 0);
@@ -133,7 +134,8 @@ static void constant(void **state)
 static void capped(void **state)
 {
     static struct world w;
-    struct rate_settings settings = {RATE_QP, 28, 3000000, 3000000};
+    struct rate_settings settings = {
+        .mode = RATE_QP, .qp = 28, .bit_rate = 3000000, .buffer = 3000000};
     unsigned higher = 0;
     begin_world(&w, 5, 25);
     assert_int_equal(rate_begin(&w.rate, &settings, &w.e, &w.limits, (char[ENCODING_WHY]){0}), 0);
@@ -157,20 +159,26 @@ static void refusals(void **state)
     static struct world w;
     char why[ENCODING_WHY];
     begin_world(&w, 6, 25);
-    assert_int_equal(
-        rate_begin(&w.rate, &(struct rate_settings){RATE_BITS, 12, 0, 0}, &w.e, &w.limits, why),
-        -1);
-    assert_string_equal(why, "bit rate 0: a constant bit rate needs one");
-    assert_int_equal(
-        rate_begin(&w.rate, &(struct rate_settings){RATE_QP, 52, 0, 0}, &w.e, &w.limits, why), -1);
-    assert_string_equal(why, "qp 52: must be 0 to 51");
-    assert_int_equal(rate_begin(&w.rate, &(struct rate_settings){RATE_BITS, 12, 100000000, 0}, &w.e,
+    assert_int_equal(rate_begin(&w.rate, &(struct rate_settings){.mode = RATE_BITS, .qp = 12}, &w.e,
                                 &w.limits, why),
                      -1);
-    assert_string_equal(why, "bit rate 100000000: the level has 17500000; choose a higher level");
-    assert_int_equal(rate_begin(&w.rate, &(struct rate_settings){RATE_BITS, 12, 1000000, 79999},
-                                &w.e, &w.limits, why),
+    assert_string_equal(why, "bit rate 0: a constant bit rate needs one");
+    assert_int_equal(rate_begin(&w.rate, &(struct rate_settings){.mode = RATE_QP, .qp = 52}, &w.e,
+                                &w.limits, why),
                      -1);
+    assert_string_equal(why, "qp 52: must be 0 to 51");
+    assert_int_equal(
+        rate_begin(&w.rate,
+                   &(struct rate_settings){.mode = RATE_BITS, .qp = 12, .bit_rate = 100000000},
+                   &w.e, &w.limits, why),
+        -1);
+    assert_string_equal(why, "bit rate 100000000: the level has 17500000; choose a higher level");
+    assert_int_equal(
+        rate_begin(&w.rate,
+                   &(struct rate_settings){
+                       .mode = RATE_BITS, .qp = 12, .bit_rate = 1000000, .buffer = 79999},
+                   &w.e, &w.limits, why),
+        -1);
     assert_string_equal(why, "buffer 79999 bits: less than two pictures at this rate; give 80000");
 }
 

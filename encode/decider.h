@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Who turns the samples of pictures into records: the passes of encode/reference, or those on a
+ * GPU. encoder.h does all the rest. A decider is of one stream. One thread at a time calls it, and
+ * calls block; deciders of different streams are independent.
+ */
+#ifndef PELTON_ENCODE_DECIDER_H
+#define PELTON_ENCODE_DECIDER_H
+
+#include "encode/encoding.h"
+
+struct rec_view;
+
+/* A picture: samples of 8 bits, the size that is shown. chroma: NULL in 4:0:0. Borrowed for the
+ * call */
+struct decider_source {
+    const uint8_t *plane[3];
+    size_t stride[3];
+};
+
+/* How a picture is decided */
+struct decider_wish {
+    bool idr;  /* with I slices, else P slices */
+    bool skip; /* all of it repeats the newest reference; an IDR picture cannot */
+    int qp;    /* QPY */
+    /* added to it by macroblock, and clipped to 0..51; NULL: none */
+    const int8_t *qp_offsets;
+};
+
+struct decider_calls {
+    void *ctx;
+    /* Decides a picture. The records are valid until the next call. It may be decided again, with
+     * another wish: nothing refers to it until accept. The first picture is IDR. -1: the records
+     * are not valid, or the device is lost. */
+    int (*decide)(void *ctx, const struct decider_source *source, const struct decider_wish *wish,
+                  struct rec_view *view);
+    /* The picture that was decided last becomes the newest reference. */
+    void (*accept)(void *ctx);
+    void (*end)(void *ctx);
+};
+
+/* Makes a decider for settings that encoding_check has passed, with its limits. Both stay where
+ * they are until the decider's end. 0, and *out; or -1, and why (ENCODING_WHY bytes). */
+typedef int decider_begin(void *ctx, const struct encoding *e, const struct encoding_limits *limits,
+                          struct decider_calls *out, char *why);
+
+#endif

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Pictures to access units. The failure modes are settings that do not fit, a decider that fails,
+ * and no memory.
+ */
+#include "encode/encoder.h"
+
+#include "encode/slice_writer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct encoder {
+    struct encoder_params params;
+    struct encoding_limits limits;
+    struct h264_sps sps;
+    struct h264_pps pps;
+    struct rate_control rate;
+    struct decider_calls decider; /* ctx NULL: none yet */
+    struct slice_scratch *scratch;
+    struct bit_writer out, sets;
+    uint32_t frame_num, idr_pic_id;
+    uint32_t since_key; /* pictures since the last IDR picture, that one included */
+    bool begun, idr_due;
+};
+
+/* ---- life ---- */
+
+static int encoder_begin(struct encoder *e, decider_begin *begin, void *ctx, char *why)
+{
+    const struct encoder_params *p = &e->params;
+    if (encoding_check(&p->encoding, &e->limits, why) < 0 ||
+        rate_begin(&e->rate, &p->rate, &p->encoding, &e->limits, why) < 0)
+        return -1;
+    encoding_sets(&p->encoding, &e->limits, &e->sps, &e->pps);
+    write_parameter_sets(&e->sps, &e->pps, &e->sets);
+    e->scratch = slice_scratch_create();
+    if (!e->scratch || e->sets.failed)
+        return snprintf(why, ENCODING_WHY, "no memory"), -1;
+    return begin(ctx, &p->encoding, &e->limits, &e->decider, why);
+}
+
+int encoder_new(const struct encoder_params *params, decider_begin *begin, void *ctx,
+                struct encoder **out, char *why)
+{
+    struct encoder *e = calloc(1, sizeof(*e));
+    if (!e)
+        return snprintf(why, ENCODING_WHY, "no memory"), -1;
+    e->params = *params;
+    if (encoder_begin(e, begin, ctx, why) < 0) {
+        encoder_free(e);
+        return -1;
+    }
+    *out = e;
+    return 0;
+}
+
+void encoder_free(struct encoder *e)
+{
+    if (!e)
+        return;
+    if (e->decider.ctx)
+        e->decider.end(e->decider.ctx);
+    slice_scratch_free(e->scratch);
+    bit_writer_free(&e->out);
+    bit_writer_free(&e->sets);
+    free(e);
+}
+
+const struct encoding_limits *encoder_limits(const struct encoder *e)
+{
+    return &e->limits;
+}
+
+const uint8_t *encoder_sets(const struct encoder *e, size_t *size)
+{
+    *size = e->sets.bits / 8;
+    return e->sets.data;
+}
+
+void *encoder_decider(const struct encoder *e)
+{
+    return e->decider.ctx;
+}
+
+/* ---- a picture's bytes ---- */
+
+/* Numbers of a picture that is about to be written; every picture is a reference (7.4.3). */
+struct picture_numbers {
+    uint32_t frame_num, idr_pic_id;
+    bool idr;
+};
+
+static struct picture_numbers numbers_of(const struct encoder *e, bool idr)
+{
+    return (struct picture_numbers){
+        .frame_num = idr ? 0 : (e->frame_num + 1) % (1u << e->sps.log2_max_frame_num),
+        .idr_pic_id = idr ? e->idr_pic_id ^ 1 : e->idr_pic_id,
+        .idr = idr};
+}
+
+static int write_slices(struct encoder *e, const struct rec_view *view,
+                        const struct picture_numbers *n, char *why)
+{
+    struct slice_stream stream = {&e->sps, &e->pps, &e->limits};
+    struct slice_sums sums = {0};
+    for (uint32_t i = 0; i < view->slice_count; i++) {
+        struct h264_slice_header h = {.nal_unit_type = n->idr ? 5 : 1,
+                                      .nal_ref_idc = 1,
+                                      .idr = n->idr,
+                                      .frame_num = n->frame_num,
+                                      .idr_pic_id = n->idr_pic_id};
+        if (slice_header_of(&stream, view, i, &h, why) < 0 ||
+            slice_write(e->scratch, &stream, view, &h, &e->out, &sums, why) < 0)
+            return -1;
+    }
+    picture_end(view, &sums, &e->out);
+    return 0;
+}
+
+/* One try of a picture, into e->out */
+static int write_unit(struct encoder *e, const struct encoder_frame *frame,
+                      const struct decider_wish *wish, char *why)
+{
+    struct picture_numbers n = numbers_of(e, wish->idr);
+    struct rec_view view;
+    if (e->decider.decide(e->decider.ctx, &frame->source, wish, &view) < 0)
+        return snprintf(why, ENCODING_WHY, "the picture's records are not valid"), -1;
+    e->out.bits = 0;
+    if (wish->idr)
+        bit_writer_bytes(&e->out, e->sets.data, e->sets.bits / 8);
+    return write_slices(e, &view, &n, why);
+}
+
+static size_t unit_bytes(const struct encoder *e)
+{
+    return e->out.bits / 8;
+}
+
+/* ---- the rate ---- */
+
+/* Tries until the unit is within its cap; unit->over where QP 51 was not enough. */
+static int write_within_cap(struct encoder *e, const struct encoder_frame *frame,
+                            struct decider_wish *wish, struct encoder_unit *unit, char *why)
+{
+    uint64_t cap = rate_cap(&e->rate);
+    int next = rate_qp(&e->rate, wish->idr ? RATE_INTRA : RATE_INTER);
+    do {
+        wish->qp = next;
+        if (write_unit(e, frame, wish, why) < 0)
+            return -1;
+        unit->tries++;
+        unit->over = unit_bytes(e) > cap;
+        next = unit->over ? rate_again(&e->rate, wish->qp, unit_bytes(e)) : -1;
+    } while (next >= 0);
+    return 0;
+}
+
+/* The picture before again, which takes a few bytes. The first picture has none before it. */
+static int write_repeated(struct encoder *e, const struct encoder_frame *frame,
+                          struct decider_wish *wish, struct encoder_unit *unit, char *why)
+{
+    e->idr_due |= wish->idr;
+    *wish = (struct decider_wish){.skip = true, .qp = wish->qp};
+    unit->repeated = true;
+    if (write_unit(e, frame, wish, why) < 0)
+        return -1;
+    unit->over = unit_bytes(e) > rate_cap(&e->rate);
+    return 0;
+}
+
+/* ---- pictures ---- */
+
+static bool is_key(const struct encoder *e, const struct encoder_frame *frame)
+{
+    uint32_t interval = e->params.key_interval;
+    return !e->begun || frame->force_idr || e->idr_due || (interval && e->since_key >= interval);
+}
+
+static int picture_done(struct encoder *e, const struct encoder_frame *frame,
+                        const struct decider_wish *wish, struct encoder_unit *unit, char *why)
+{
+    struct picture_numbers n = numbers_of(e, wish->idr);
+    unsigned kind = unit->repeated ? RATE_SKIPPED : wish->idr ? RATE_INTRA : RATE_INTER;
+    unit->filler = rate_done(&e->rate, kind, wish->qp, unit_bytes(e));
+    if (unit->filler)
+        write_filler(unit->filler, &e->out);
+    if (e->out.failed)
+        return snprintf(why, ENCODING_WHY, "no memory"), -1;
+    e->decider.accept(e->decider.ctx);
+    e->frame_num = n.frame_num;
+    e->idr_pic_id = n.idr_pic_id;
+    e->begun = true;
+    e->since_key = wish->idr ? 1 : e->since_key + 1;
+    e->idr_due = e->idr_due && !wish->idr;
+    unit->data = e->out.data;
+    unit->size = unit_bytes(e);
+    unit->sets = wish->idr ? e->sets.bits / 8 : 0;
+    unit->pts = frame->pts;
+    unit->key = wish->idr;
+    unit->qp = wish->qp;
+    return 0;
+}
+
+int encoder_push(struct encoder *e, const struct encoder_frame *frame, struct encoder_unit *unit,
+                 char *why)
+{
+    struct decider_wish wish = {.idr = is_key(e, frame), .qp_offsets = frame->qp_offsets};
+    *unit = (struct encoder_unit){0};
+    if (write_within_cap(e, frame, &wish, unit, why) < 0 ||
+        (unit->over && e->begun && write_repeated(e, frame, &wish, unit, why) < 0))
+        return -1;
+    return picture_done(e, frame, &wish, unit, why);
+}

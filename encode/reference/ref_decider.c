@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See ref_decider.h.
+ */
+#include "encode/reference/ref_decider.h"
+
+#include <stdio.h>
+
+static int ref_decide(void *ctx, const struct decider_source *source,
+                      const struct decider_wish *wish, struct rec_view *view)
+{
+    return decider_decide(ctx, source, wish, view);
+}
+
+static void ref_accept(void *ctx)
+{
+    decider_accept(ctx);
+}
+
+static void ref_end(void *ctx)
+{
+    decider_free(ctx);
+}
+
+int ref_decider_begin(void *ctx, const struct encoding *e, const struct encoding_limits *limits,
+                      struct decider_calls *out, char *why)
+{
+    struct decider *d = decider_create(e, limits);
+    if (!d)
+        return snprintf(why, ENCODING_WHY, "no memory"), -1;
+    *out = (struct decider_calls){d, ref_decide, ref_accept, ref_end};
+    return 0;
+}

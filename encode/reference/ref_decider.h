@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * decide.h as a decider of encoder.h. ctx of its calls is the struct decider.
+ */
+#ifndef PELTON_REF_DECIDER_H
+#define PELTON_REF_DECIDER_H
+
+#include "encode/reference/decide.h"
+
+decider_begin ref_decider_begin; /* ctx is not used */
+
+#endif
