@@ -80,7 +80,7 @@ static uint32_t choose_skip(const struct picture_work *w, uint32_t mb, struct re
     return work_vector_cost(w, 0, mb, search_parts[0], mv);
 }
 
-static void choose_mb(struct picture_work *w, uint32_t mb)
+static void choose_mb(struct picture_work *w, uint32_t mb, uint32_t unused)
 {
     const struct intra_choice *intra = &w->intra[mb];
     uint32_t best = UINT32_MAX;
@@ -101,6 +101,5 @@ static void choose_mb(struct picture_work *w, uint32_t mb)
 
 void inter_choose(struct picture_work *w)
 {
-    for (uint32_t mb = 0; mb < w->mb_count; mb++)
-        choose_mb(w, mb);
+    work_each(w, choose_mb, 0);
 }

@@ -124,14 +124,14 @@ static uint32_t choose_whole(const struct picture_work *w, uint32_t mb, bool chr
 }
 
 /* First round: 4x4 modes without rates */
-static void choose_first(struct picture_work *w, uint32_t mb)
+static void choose_first(struct picture_work *w, uint32_t mb, uint32_t unused)
 {
     struct intra_place place = place_of(w, mb, 0);
     for (int blk = 0; blk < 16; blk++)
         choose_block(w, &place, blk_x(blk), blk_y(blk), 4, -1, &w->intra[mb].mode4[blk]);
 }
 
-static void choose_kind(struct picture_work *w, uint32_t mb)
+static void choose_kind(struct picture_work *w, uint32_t mb, uint32_t unused)
 {
     struct intra_choice *c = &w->intra[mb];
     uint8_t mode = 2;
@@ -156,8 +156,6 @@ static void choose_kind(struct picture_work *w, uint32_t mb)
 
 void intra_choose(struct picture_work *w)
 {
-    for (uint32_t mb = 0; mb < w->mb_count; mb++)
-        choose_first(w, mb);
-    for (uint32_t mb = 0; mb < w->mb_count; mb++)
-        choose_kind(w, mb);
+    work_each(w, choose_first, 0);
+    work_each(w, choose_kind, 0);
 }

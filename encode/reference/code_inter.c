@@ -196,13 +196,16 @@ static void coding_keep(struct picture_work *w, uint32_t mb, const struct inter_
     }
 }
 
-static void code_mb(struct picture_work *w, uint32_t mb)
+static void code_mb(struct picture_work *w, uint32_t mb, uint32_t unused)
 {
     struct motion_field field = {w->mbs, w->field, w->mb_width};
     struct motion_bounds bounds = work_bounds(w, mb);
     struct inter_coding best = {.cost = UINT32_MAX}, other = {.cost = UINT32_MAX};
     struct rec_motion skip;
     int16_t mv[2];
+    w->motion[mb] = w->field[mb];
+    if (w->mbs[mb].kind != REC_MB_INTER)
+        return;
     code_motion(w, mb, &w->field[mb], &best);
     motion_predict_skip(&field, mb, mv);
     motion_clear(&skip);
@@ -214,11 +217,7 @@ static void code_mb(struct picture_work *w, uint32_t mb)
 
 void inter_code(struct picture_work *w)
 {
-    for (uint32_t mb = 0; mb < w->mb_count; mb++)
-        if (w->mbs[mb].kind == REC_MB_INTER)
-            code_mb(w, mb);
-        else
-            w->motion[mb] = w->field[mb];
+    work_each(w, code_mb, 0);
 }
 
 void inter_mark_skipped(struct picture_work *w)

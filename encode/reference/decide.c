@@ -6,6 +6,7 @@
 
 #include "encode/reference/cost.h"
 #include "encode/reference/picture_work.h"
+#include "encode/reference/row_threads.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -106,8 +107,15 @@ void decider_free(struct decider *d)
 {
     if (!d)
         return;
+    row_threads_free(d->work.threads);
     work_free(&d->work);
     free(d);
+}
+
+void decider_use_threads(struct decider *d, unsigned count)
+{
+    row_threads_free(d->work.threads);
+    d->work.threads = row_threads_create(count);
 }
 
 /* ---- a picture's input ---- */

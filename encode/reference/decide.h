@@ -16,6 +16,8 @@ struct picture_work;
  */
 struct decider *decider_create(const struct encoding *e, const struct encoding_limits *limits);
 void decider_free(struct decider *d); /* NULL is allowed */
+/* So many threads decide, instead of one. The records are the same. */
+void decider_use_threads(struct decider *d, unsigned count);
 
 /* Decide a picture. The records are valid until the next call. It may be decided again, with
  * another wish: nothing refers to it until decider_accept. 0, or -1: the records do not pass

@@ -5,6 +5,27 @@
 #include "encode/reference/picture_work.h"
 
 #include "codec/macroblock.h"
+#include "encode/reference/row_threads.h"
+
+struct work_step {
+    struct picture_work *w;
+    void (*step)(struct picture_work *w, uint32_t mb, uint32_t ref);
+    uint32_t ref;
+};
+
+static void step_row(void *ctx, uint32_t row)
+{
+    const struct work_step *s = ctx;
+    for (uint32_t x = 0; x < s->w->mb_width; x++)
+        s->step(s->w, row * s->w->mb_width + x, s->ref);
+}
+
+void work_each(struct picture_work *w,
+               void (*step)(struct picture_work *w, uint32_t mb, uint32_t ref), uint32_t ref)
+{
+    struct work_step s = {w, step, ref};
+    row_threads_run(w->threads, step_row, &s, w->mb_height);
+}
 
 uint16_t *work_samples(const struct picture_work *w, const struct ref_frame *frame, uint32_t mb,
                        int component)

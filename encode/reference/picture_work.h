@@ -76,7 +76,12 @@ struct picture_work {
     struct rec_scaling scaling;
     int16_t (*coeffs)[16];
     uint32_t coeff_block_count;
+    struct row_threads *threads; /* NULL: none beside the caller's */
 };
+
+/* One step of a pass on all macroblocks, on all threads */
+void work_each(struct picture_work *w,
+               void (*step)(struct picture_work *w, uint32_t mb, uint32_t ref), uint32_t ref);
 
 /* Where macroblock mb's samples of a component begin */
 uint16_t *work_samples(const struct picture_work *w, const struct ref_frame *frame, uint32_t mb,

@@ -26,8 +26,11 @@ int ref_decider_begin(void *ctx, const struct encoding *e, const struct encoding
                       struct decider_calls *out, char *why)
 {
     struct decider *d = decider_create(e, limits);
+    const unsigned *threads = ctx;
     if (!d)
         return snprintf(why, ENCODING_WHY, "no memory"), -1;
+    if (threads)
+        decider_use_threads(d, *threads);
     *out = (struct decider_calls){d, ref_decide, ref_accept, ref_end};
     return 0;
 }

@@ -7,6 +7,6 @@
 
 #include "encode/reference/decide.h"
 
-decider_begin ref_decider_begin; /* ctx is not used */
+decider_begin ref_decider_begin; /* ctx: a number of threads, unsigned; NULL: 1 */
 
 #endif

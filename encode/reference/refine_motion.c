@@ -54,12 +54,16 @@ static void refine_step(const struct picture_work *w, uint32_t ref, uint32_t mb,
     }
 }
 
+static void refine_mb(struct picture_work *w, uint32_t mb, uint32_t ref)
+{
+    for (int part = 0; part < SEARCH_PARTS; part++) {
+        struct motion_found *found = &w->search[ref][mb].part[part];
+        refine_step(w, ref, mb, part, 2, found);
+        refine_step(w, ref, mb, part, 1, found);
+    }
+}
+
 void motion_search_quarter(struct picture_work *w, uint32_t ref)
 {
-    for (uint32_t mb = 0; mb < w->mb_count; mb++)
-        for (int part = 0; part < SEARCH_PARTS; part++) {
-            struct motion_found *found = &w->search[ref][mb].part[part];
-            refine_step(w, ref, mb, part, 2, found);
-            refine_step(w, ref, mb, part, 1, found);
-        }
+    work_each(w, refine_mb, ref);
 }

@@ -89,7 +89,7 @@ static void window_try(const struct level_search *s, int range, struct position 
             position_try(s, centre_x + x, centre_y + y, best);
 }
 
-static void search_coarse(struct picture_work *w, uint32_t ref, uint32_t mb)
+static void search_coarse(struct picture_work *w, uint32_t mb, uint32_t ref)
 {
     struct level_search s = search_at(w, ref, mb, 2);
     struct position best = {.cost = UINT32_MAX};
@@ -107,7 +107,7 @@ static uint32_t beside(const struct picture_work *w, uint32_t mb, int i)
     return x < w->mb_width && y < w->mb_height ? y * w->mb_width + x : UINT32_MAX;
 }
 
-static void search_half(struct picture_work *w, uint32_t ref, uint32_t mb)
+static void search_half(struct picture_work *w, uint32_t mb, uint32_t ref)
 {
     struct level_search s = search_at(w, ref, mb, 1);
     struct position best = {.cost = UINT32_MAX};
@@ -184,7 +184,7 @@ static void parts_try(const struct level_search *s, int x, int y,
     }
 }
 
-static void search_whole(struct picture_work *w, uint32_t ref, uint32_t mb)
+static void search_whole(struct picture_work *w, uint32_t mb, uint32_t ref)
 {
     struct level_search s = search_at(w, ref, mb, 0);
     struct motion_found *found = w->search[ref][mb].part;
@@ -202,10 +202,7 @@ static void search_whole(struct picture_work *w, uint32_t ref, uint32_t mb)
 
 void motion_search_whole(struct picture_work *w, uint32_t ref)
 {
-    for (uint32_t mb = 0; mb < w->mb_count; mb++)
-        search_coarse(w, ref, mb);
-    for (uint32_t mb = 0; mb < w->mb_count; mb++)
-        search_half(w, ref, mb);
-    for (uint32_t mb = 0; mb < w->mb_count; mb++)
-        search_whole(w, ref, mb);
+    work_each(w, search_coarse, ref);
+    work_each(w, search_half, ref);
+    work_each(w, search_whole, ref);
 }

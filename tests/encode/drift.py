@@ -50,6 +50,8 @@ def settings(rng, gray=False, slices=4):
         found += ["--idr", str(rng.randint(2, 6))]
     if rng.random() < 0.4:
         found += ["--deblocking", str(rng.randint(0, 2))]
+    if rng.random() < 0.4:
+        found += ["--threads", str(rng.randint(2, 5))]
     if rng.random() < 0.3 and not gray:
         found += ["--chroma-qp-offset", str(rng.randint(-12, 12))]
     return found

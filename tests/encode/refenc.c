@@ -2,9 +2,12 @@
  *
  * An encoder on the CPU: the slow decisions of encode/reference. It serves tests of rate and drift.
  *
- *   refenc IN.y4m [-o OUT.264] [--recon OUT.yuv] [--qp N] [--references N] [--slices N] [--cavlc]
- *          [--no-8x8] [--profile baseline|main|high] [--frames N] [--idr N] [--deblocking 0|1|2]
- *          [--chroma-qp-offset N] [--qp-offsets] [--bit-rate N [--buffer N]]
+ *   refenc IN.y4m [options]
+ *
+ * Files: -o OUT.264, --recon OUT.yuv, --frames N.
+ * Tools: --profile baseline|main|high, --cavlc, --no-8x8, --deblocking 0|1|2.
+ * Pictures: --references N, --slices N, --idr N.
+ * Rate: --qp N, --chroma-qp-offset N, --qp-offsets, --bit-rate N, --buffer N.
  *
  * I pictures have a QP that is 3 less. It prints pictures, bytes, PSNR of luma, and macroblocks by
  * kind. With a bit rate it is constant, and the worst second is printed, too.
@@ -21,6 +24,7 @@
 struct refenc {
     const char *in, *out, *recon;
     int frames;
+    unsigned threads;
     bool qp_offsets;
     uint32_t seed;
     int8_t offsets[36864]; /* more macroblocks no level allows */
@@ -71,6 +75,8 @@ static bool option_value(struct refenc *r, const char *name, const char *value)
         r->frames = number;
     else if (!strcmp(name, "--idr"))
         r->params.key_interval = (uint32_t)number;
+    else if (!strcmp(name, "--threads"))
+        r->threads = (unsigned)number;
     else if (!strcmp(name, "--references"))
         r->params.encoding.references = (uint8_t)number;
     else if (!strcmp(name, "--slices"))
@@ -265,7 +271,7 @@ static int refenc_run(struct refenc *r)
     char why[ENCODING_WHY];
     int count = 0;
     settle_rate(&r->params.rate);
-    if (encoder_new(&r->params, ref_decider_begin, NULL, &r->encoder, why) < 0) {
+    if (encoder_new(&r->params, ref_decider_begin, &r->threads, &r->encoder, why) < 0) {
         fprintf(stderr, "%s\n", why);
         return 1;
     }
