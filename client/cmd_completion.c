@@ -281,6 +281,7 @@ static void print_plain(const struct typed_line *line)
             print_files();
         return;
     case CMD_DECODE:
+    case CMD_ENCODE:
     case CMD_PROBE:
         print_files();
         return;

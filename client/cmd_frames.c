@@ -60,8 +60,9 @@ static int units_of(struct client_options *o, struct failure *f)
 
 int cmd_pipe(struct client_options *o, struct failure *f)
 {
-    if (record_wanted(o))
-        return units_of(o, f);
+    int rc = options_check_encoding(o, f);
+    if (rc || record_wanted(o))
+        return rc ? rc : units_of(o, f);
     return frames_of(o, "yuv4mpegpipe", f);
 }
 

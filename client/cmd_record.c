@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * pelton record, and pelton pipe for access units: the bytes of an H.264 source as they came, in a
- * container. Nothing is decoded.
+ * container. Nothing is decoded. With an encoder the units are made of the source's frames.
  *
  * The happy path is: open the input, the daemon and the stream; add each unit to the muxer; end the
- * file. The failure modes are those of the daemon, a full disk, and a server that goes. What was
- * written can be played after each of them.
+ * file. The failure modes are those of the daemon and the encoder, a full disk, and a server that
+ * goes. What was written can be played after each of them.
  */
 #include "client/commands.h"
+#include "client/frame_encoder.h"
 #include "client/input.h"
 #include "client/output_check.h"
 #include "client/record_file.h"
+#include "client/video_sync.h"
 #include "muxer/unit_muxer.h"
 
 #include <errno.h>
@@ -44,6 +46,9 @@ struct record {
     struct pelton_info info;
     struct record_files out;
     struct unit_muxer *muxer;
+    struct frame_encoder *encoder; /* NULL: units are the source's */
+    struct progress progress;      /* of the encoder */
+    struct progress_state state;
     uint64_t units, dropped, bytes;
     int64_t done_us;    /* length of the files before */
     int64_t segment_us; /* time stamp at which the present one begins */
@@ -77,7 +82,7 @@ bool record_wanted(const struct client_options *o)
     const struct unit_format *format = o->write.format ? format_named(o->write.format)
                                        : o->write.path ? format_of_path(o->write.path)
                                                        : NULL;
-    return o->write.copy || (format && !format->shared);
+    return o->write.copy || o->encode.wanted || (format && !format->shared);
 }
 
 static int format_choose(struct record *r)
@@ -190,6 +195,31 @@ static int record_unit(struct record *r, const struct pelton_frame *unit)
 
 /* ---- the stream ---- */
 
+/* A frame or a unit, as the stream was asked for. */
+static int record_frame(struct record *r, const struct pelton_frame *frame)
+{
+    struct pelton_frame unit;
+    int rc = r->encoder ? frame_encoder_push(r->encoder, frame, &unit, r->f) : 0;
+    rc = rc ? rc : record_unit(r, r->encoder ? &unit : frame);
+    if (rc || !r->encoder)
+        return rc;
+    r->state = (struct progress_state){.frames = r->units,
+                                       .dropped = r->dropped,
+                                       .bytes = r->bytes + r->out.sink.bytes,
+                                       .media_s = (double)unit_muxer_next_us(r->muxer) * 1e-6};
+    progress_update(&r->progress, &r->state);
+    return 0;
+}
+
+/* All that was asked for has come. */
+static bool record_is_done(const struct record *r)
+{
+    const struct read_options *read = &r->o->read;
+    int64_t us = r->done_us + unit_muxer_next_us(r->muxer) - r->segment_us;
+    return (read->duration_us >= 0 && us >= read->duration_us) ||
+           (read->max_frames && r->units >= read->max_frames);
+}
+
 /* 1, 0 at the end, or a negative exit code. */
 static int record_next(struct record *r, struct pelton_frame *unit)
 {
@@ -217,12 +247,11 @@ static int record_loop(struct record *r)
         int rc = record_next(r, &unit);
         if (rc <= 0)
             return -rc;
-        rc = record_unit(r, &unit);
+        rc = record_frame(r, &unit);
         pelton_release(r->stream, &unit);
         if (rc)
             return rc;
-        if (r->o->read.duration_us >= 0 &&
-            r->done_us + unit_muxer_next_us(r->muxer) - r->segment_us >= r->o->read.duration_us)
+        if (record_is_done(r))
             return 0;
     }
 }
@@ -231,21 +260,60 @@ static int record_open_stream(struct record *r)
 {
     struct pelton_open_params params;
     input_params(r->o, &r->source, &params);
-    params.encoded = true;
+    params.encoded = !r->o->encode.wanted;
     params.duration_us = -1; /* counted here, from the first unit */
+    if (r->o->encode.wanted)
+        frame_encoder_ask(r->o, &params);
     params.realtime = !strcmp(r->format->name, "rtsp");
     return input_subscribe(r->o, r->conn, &params, r->source.name, &r->info, &r->stream, r->f);
+}
+
+static int record_open_encoder(struct record *r)
+{
+    bool apart = !strcmp(r->format->name, "mp4") || !strcmp(r->format->name, "matroska");
+    uint64_t most = r->o->read.max_frames;
+    progress_start(&r->progress, r->o->write.progress, stderr);
+    r->progress.total_frames = most ? (double)most : (double)r->info.frames;
+    return frame_encoder_new(r->o, sync_frame_rate(&r->info), apart, &r->encoder, r->f);
+}
+
+/* A file that is read must not be written. */
+static int record_protect_input(const struct record *r)
+{
+    struct stat input;
+    if (r->source.fd < 0 || !r->files || fstat(r->source.fd, &input) < 0 ||
+        !output_is_file(&input, r->out.path))
+        return 0;
+    return fail_with(r->f, X_USAGE, "give the output another name",
+                     "%s: is the input, and would be overwritten", r->out.path);
 }
 
 static int record_open(struct record *r)
 {
     int rc = format_choose(r);
+    rc = rc || !r->o->encode.wanted ? rc : frame_encoder_check(r->o, r->f);
     if (rc == 0 && r->files)
         rc = r->out.segments ? record_files_begin(&r->out, r->f)
                              : output_check_path(r->out.path, &r->out.overwrite, r->f);
     rc = rc ? rc : input_open(r->o->inputs[0], &r->source, r->f);
+    rc = rc ? rc : record_protect_input(r);
     rc = rc ? rc : connection_open(r->o, &r->conn, r->f);
-    return rc ? rc : record_open_stream(r);
+    rc = rc ? rc : record_open_stream(r);
+    return rc || !r->o->encode.wanted ? rc : record_open_encoder(r);
+}
+
+static void encoder_summary(const struct record *r)
+{
+    struct frame_encoder_sums sums = frame_encoder_sums(r->encoder);
+    double s = (double)(now_ns() - r->begun_ns) * 1e-9,
+           media = (double)(r->done_us + unit_muxer_next_us(r->muxer) - r->segment_us) * 1e-6;
+    ui_log(LOG_INFO, "%llu pictures, %llu key, mean QP %.1f, %.1f kbit/s, %.1f fps, %llu corrupt",
+           (unsigned long long)sums.pictures, (unsigned long long)sums.keys,
+           (double)sums.qp / (double)sums.pictures, 8e-3 * (double)sums.bytes / media,
+           (double)sums.pictures / s, (unsigned long long)sums.corrupt);
+    if (sums.repeated)
+        ui_log(LOG_WARNING, "%llu pictures repeat the one before: QP 51 was above the rate",
+               (unsigned long long)sums.repeated);
 }
 
 static void record_summary(const struct record *r)
@@ -266,10 +334,15 @@ static int record_run(struct record *r)
     int rc = record_open(r);
     rc = rc ? rc : record_loop(r);
     bool complete = rc == 0 || (interrupted() && !r->out.sink.error);
+    if (r->encoder)
+        progress_end(&r->progress, &r->state);
+    if (r->encoder && r->muxer && complete)
+        encoder_summary(r);
     int ended = muxer_end(r, complete && r->muxer);
     rc = rc ? rc : ended;
     if (complete && r->units && r->files)
         record_summary(r);
+    frame_encoder_free(r->encoder);
     pelton_stream_close(r->stream);
     pelton_close(r->conn);
     input_close(&r->source);
@@ -306,6 +379,7 @@ int cmd_record(struct client_options *o, struct failure *f)
     }
     if (!o->read.policy_given)
         o->read.policy = PELTON_LOSSLESS;
-    int rc = input_resolve_name(o, name, sizeof(name), f);
+    int rc = options_check_encoding(o, f);
+    rc = rc ? rc : input_resolve_name(o, name, sizeof(name), f);
     return rc ? rc : record_units(o, true, f);
 }

@@ -17,6 +17,16 @@ const struct command commands[] = {
      "pelton decode -i - -f rawvideo --pix-fmt nv12 - < clip.264 | program\n"
      "pelton decode -i clip.mp4 --verify clip.framemd5",
      cmd_decode},
+    {CMD_ENCODE, "encode", "-i IN -o OUT [options]", "encode a stream as H.264 of other settings",
+     "The daemon decodes IN. This program encodes the frames on the CPU, by the slow reference of "
+     "the encoder to come on the GPU: a core makes about one picture of 1080p a second. Time "
+     "stamps, colours and the shape of samples stay. "
+     "Pictures of other kinds than 8-bit 4:2:0 are converted, and interlaced ones are coded as "
+     "frames. A file gets its name when it is complete.",
+     "pelton encode -i clip.mp4 -o small.mp4 -qp 30\n"
+     "pelton encode -i clip.mp4 -o out.ts -b:v 4M -s 1280x720\n"
+     "pelton encode -i clip.mp4 -profile:v baseline -f h264 - | program",
+     cmd_encode},
     {CMD_PROBE, "probe", "IN [--json]", "tell what a stream is, and whether it can be decoded",
      "Exit code 0: the stream can be decoded. Exit code 5: it cannot, and the message names the "
      "syntax element that is not supported.",
@@ -62,14 +72,16 @@ const struct command commands[] = {
      "it came. rtsp publishes it at a server.",
      "pelton pipe front | ffmpeg -i - out.mp4\n"
      "pelton pipe front -f mpegts -c copy - | ffplay -\n"
-     "pelton pipe front -f rtsp rtsp://server/front",
+     "pelton pipe front -f rtsp rtsp://server/front\n"
+     "pelton pipe camera -c:v h264 -b:v 4M -f mpegts - | ffplay -",
      cmd_pipe},
     {CMD_RECORD, "record", "NAME -o FILE [--segment TIME]",
-     "record the H.264 of a source as it came",
+     "record the H.264 of a source as it came, or encode it",
      "NAME is a name of the configuration, an address, or a file. The packets are the source's: "
      "nothing is decoded, and nothing is lost. It ends with the source, -t or an interrupt. A file "
      "gets its name when it is complete. Until then it is FILE.part, which can be played as far as "
-     "it goes. A source with blurred rectangles is refused.",
+     "it goes. A source with blurred rectangles is refused. With -c:v h264 frames of any source "
+     "are encoded, as pelton encode does.",
      "pelton record front -o front.mkv -t 60\n"
      "pelton record front -o /srv/front.mp4 --segment 600 --keep 144",
      cmd_record},

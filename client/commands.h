@@ -24,11 +24,12 @@ enum command_bit {
     CMD_GET = 8192,
     CMD_SET = 16384,
     CMD_RECORD = 1048576,
+    CMD_ENCODE = 4194304,
     CMD_FRAMES = CMD_PIPE | CMD_SNAPSHOT, /* frames of a source into a file or a pipe */
     CMD_ASKS = CMD_SOURCES | CMD_INFO | CMD_GET | CMD_SET,
     /* those that talk to a daemon */
     CMD_DAEMON = CMD_DECODE | CMD_PROBE | CMD_BENCH | CMD_DOCTOR | CMD_FRAMES | CMD_VIEW |
-                 CMD_ASKS | CMD_RECORD,
+                 CMD_ASKS | CMD_RECORD | CMD_ENCODE,
     CMD_TUNE = 32768,
     CMD_RELOAD = 65536,
     CMD_STOP = 131072,
@@ -36,7 +37,7 @@ enum command_bit {
     CMD_TOP = 524288,
     CMD_ADMIN = CMD_RELOAD | CMD_STOP | CMD_STATS | CMD_TOP, /* about a daemon that others use */
     CMD_DISCOVER = 2097152,
-    CMD_ALL = 4194303,
+    CMD_ALL = 8388607,
 };
 
 int cmd_decode(struct client_options *o, struct failure *f);
@@ -56,6 +57,7 @@ int cmd_get(struct client_options *o, struct failure *f);
 int cmd_set(struct client_options *o, struct failure *f);
 int cmd_pipe(struct client_options *o, struct failure *f);
 int cmd_snapshot(struct client_options *o, struct failure *f);
+int cmd_encode(struct client_options *o, struct failure *f);
 int cmd_record(struct client_options *o, struct failure *f);
 int cmd_view(struct client_options *o, struct failure *f);
 int cmd_calib(struct client_options *o, struct failure *f);
@@ -63,7 +65,8 @@ int cmd_version(struct client_options *o, struct failure *f);
 int cmd_help(struct client_options *o, struct failure *f);
 int cmd_completion(struct client_options *o, struct failure *f);
 
-/* cmd_record.c: the options ask for access units, not for frames. */
+/* cmd_record.c: the options ask for access units, not for frames. They are the source's, or those
+ * of an encoder (encode.wanted). */
 bool record_wanted(const struct client_options *o);
 /* Writes them to files of their own, or to standard output or a server. */
 int record_units(struct client_options *o, bool files, struct failure *f);

@@ -77,23 +77,6 @@ static int refuse_pix_fmt(const char *typed, struct failure *f)
                      "--pix-fmt %s: no such pixel format", typed);
 }
 
-/* -to becomes a length. */
-static int decode_check_end(struct decode *d)
-{
-    struct read_options *read = &d->o->read;
-    int64_t start_us = read->start_us > 0 ? read->start_us : 0;
-    if (read->end_us < 0)
-        return 0;
-    if (read->end_us <= start_us) {
-        return fail_with(d->f, X_USAGE, "-to is a time of the input; -t is a length",
-                         "-to %g: not after -ss %g", (double)read->end_us * 1e-6,
-                         (double)start_us * 1e-6);
-    }
-    if (read->duration_us < 0)
-        read->duration_us = read->end_us - start_us;
-    return 0;
-}
-
 int decode_check_options(struct decode *d)
 {
     struct client_options *o = d->o;
@@ -112,16 +95,9 @@ int decode_check_options(struct decode *d)
         if (d->wanted == AV_PIX_FMT_NONE)
             return refuse_pix_fmt(o->write.pix_fmt, d->f);
     }
-    int rc = decode_check_end(d);
+    int rc = options_settle_end(o, d->f);
     rc = rc ? rc : output_format_choose(o->write.format, o->write.path, &d->format, d->f);
     return rc ? rc : decode_check_outputs(d);
-}
-
-static bool path_is_file(const struct stat *file, const char *path)
-{
-    struct stat other;
-    return stat(path, &other) == 0 && S_ISREG(other.st_mode) && file->st_dev == other.st_dev &&
-           file->st_ino == other.st_ino;
 }
 
 /* Refuses an output that is an input: it would be emptied before it is read. */
@@ -134,8 +110,8 @@ static int decode_protect_inputs(const struct decode *d)
     decode_list_outputs(d, outputs);
     for (unsigned i = 0; i < OUTPUTS; i++) {
         const char *path = outputs[i];
-        if (path && ((is_open && path_is_file(&input, path)) ||
-                     (verifies && path_is_file(&reference, path)))) {
+        if (path && ((is_open && output_is_file(&input, path)) ||
+                     (verifies && output_is_file(&reference, path)))) {
             return fail_with(d->f, X_USAGE, "give the output another name",
                              "%s: is an input, and would be overwritten", path);
         }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define FILTER "pelton pipe or decode -f y4m - writes frames for ffmpeg -i -, which filters them"
-#define ENCODE "pelton writes raw frames; pelton decode -f y4m - | ffmpeg -i - OUT encodes them"
+#define ENCODE "pelton encode has it; pelton decode writes raw frames"
 
 static const struct ffmpeg_option ffmpeg_options[] = {
     {"hide_banner", false, NULL, NULL},
@@ -37,7 +37,9 @@ static const struct ffmpeg_option ffmpeg_options[] = {
     {"c:a", true, NULL, "pelton reads video only; leave it out"},
     {"b:v", true, NULL, ENCODE},
     {"crf", true, NULL, ENCODE},
-    {"preset", true, NULL, ENCODE},
+    {"preset", true, NULL, "pelton encode has no presets: -refs, -coder and -profile:v choose"},
+    {"tune", true, NULL, "pelton encode has no tunings"},
+    {"bf", true, "0", "pelton codes no B pictures"},
     {"vf", true, NULL, FILTER},
     {"filter:v", true, NULL, FILTER},
     {"filter_complex", true, NULL, FILTER},

@@ -12,9 +12,10 @@
 #define VALUE(parser, type, member) WHOLE(parser, type, member, 0, 0)
 
 const struct option_row option_rows[] = {
-    {"i", "input", "IN", NULL, "FILE", CMD_DECODE | CMD_PROBE | CMD_BENCH, OPTION_ALL(parse_input),
+    {"i", "input", "IN", NULL, "FILE", CMD_DECODE | CMD_ENCODE | CMD_PROBE | CMD_BENCH,
+     OPTION_ALL(parse_input),
      "Input: a file, - for standard input, or a URL that the daemon opens. bench takes several."},
-    {"o", "output", "OUT", NULL, "FILE", CMD_DECODE | CMD_FRAMES | CMD_RECORD,
+    {"o", "output", "OUT", NULL, "FILE", CMD_DECODE | CMD_ENCODE | CMD_FRAMES | CMD_RECORD,
      VALUE(text_string, const char *, write.path),
      "Output: a file, or - for standard output. PNG and JPEG need a name with a number, as in "
      "frame%04d.png, or one frame. As the last word, -o may be left out."},
@@ -23,12 +24,43 @@ const struct option_row option_rows[] = {
      "Output format: yuv4mpegpipe (y4m), rawvideo (raw), framemd5, md5, matroska (mkv; "
      "uncompressed), image2 (png), mjpeg (jpg), null. pipe has access units in h264, mpegts (ts), "
      "mp4 and rtsp, and with -c copy in matroska."},
-    {"f", "format", "FORMAT", "from the output's extension", "mp4 matroska mpegts h264", CMD_RECORD,
-     VALUE(text_string, const char *, write.format),
-     "Container: mp4 (fragmented), matroska (mkv), mpegts (ts), h264."},
-    {"c:v", "codec:v codec vcodec", "copy", NULL, "copy", CMD_PIPE | CMD_RECORD,
-     VALUE(parse_codec, bool, write.copy),
-     "copy: the source's H.264 as it came, without decoding. -c copy is the same."},
+    {"f", "format", "FORMAT", "from the output's extension", "mp4 matroska mpegts h264",
+     CMD_RECORD | CMD_ENCODE, VALUE(text_string, const char *, write.format),
+     "Container: mp4 (fragmented), matroska (mkv), mpegts (ts), h264, rtsp."},
+    {"c:v", "codec:v codec vcodec", "copy|h264", NULL, "copy h264", CMD_PIPE | CMD_RECORD,
+     OPTION_ALL(parse_codec),
+     "copy: the source's H.264 as it came, without decoding. -c copy is the same. h264: frames of "
+     "any source, encoded in this program, with the options of pelton encode."},
+    {"c:v", "codec:v codec vcodec c", "h264", NULL, "h264", CMD_ENCODE, OPTION_ALL(parse_codec),
+     "The only codec is H.264, and the option may be left out."},
+    {"qp", NULL, "N", "26", NULL, ENCODES, VALUE(parse_qp, struct encode_options, encode),
+     "Constant QP of P pictures, 0 (best) to 51. I pictures have 3 less."},
+    {"b:v", "b vb", "RATE", NULL, NULL, ENCODES, VALUE(parse_bits, uint64_t, encode.bit_rate),
+     "Constant bit rate, in bits a second, as in 4M or 800k. Each second is within 3 percent. "
+     "Filler data completes seconds that have too little to say."},
+    {"maxrate", NULL, "RATE", "the level's", NULL, ENCODES,
+     VALUE(parse_bits, uint64_t, encode.max_rate),
+     "Raise QP where more bits than these a second would overfill the decoder's buffer."},
+    {"bufsize", NULL, "BITS", "half a second", NULL, ENCODES,
+     VALUE(parse_bits, uint64_t, encode.buffer),
+     "The decoder's buffer, for -maxrate and -b:v. No picture is larger than it holds."},
+    {"g", NULL, "N", "250", NULL, ENCODES,
+     WHOLE(text_u32, uint32_t, encode.key_interval, 1, 1000000),
+     "Pictures from a key picture (IDR) to the next. 1: all are."},
+    {"refs", NULL, "N", "1", NULL, ENCODES, WHOLE(text_u32, uint32_t, encode.references, 1, 4),
+     "Reference pictures, 1 to 4. More take fewer bits and more time."},
+    {"slices", NULL, "N", "1", NULL, ENCODES, WHOLE(text_u32, uint32_t, encode.slices, 1, 4),
+     "Slices of a picture, 1 to 4."},
+    {"profile:v", "profile", "baseline|main|high", "high", "baseline main high", ENCODES,
+     WHOLE(text_choice, enum encoding_profile, encode.profile, ENCODING_BASELINE, 0),
+     "Constrained Baseline, Main or High. Only High has 8x8 transforms, Baseline has no CABAC."},
+    {"level", "level:v", "LEVEL", "the least that is enough", "3.0 3.1 4.0 4.1 5.0 5.1 6.0",
+     ENCODES, VALUE(parse_level, uint8_t, encode.level_idc),
+     "Level, as in 4.1. Pictures and rates that it does not allow are refused."},
+    {"coder", NULL, "cavlc|cabac", "cabac; cavlc in Baseline", "cavlc cabac", ENCODES,
+     WHOLE(text_choice, enum coder, encode.coder, CODER_CAVLC, 0), "Entropy coding."},
+    {"no-deblock", NULL, NULL, NULL, NULL, ENCODES, VALUE(text_flag, bool, encode.no_deblocking),
+     "Leave the deblocking filter out."},
     {"segment", "segment_time", "TIME", "one file", NULL, CMD_RECORD,
      VALUE(parse_segment, int64_t, write.segment_us),
      "Begin another file after this time, at the next key picture. Its name has the time at which "
@@ -38,31 +70,34 @@ const struct option_row option_rows[] = {
     {"max-size", NULL, "SIZE", "no limit", NULL, CMD_RECORD,
      VALUE(parse_size, uint64_t, write.max_size),
      "Remove the oldest segments while all of them are larger: bytes, or with k, M, G or T."},
-    {"y", "overwrite", NULL, NULL, NULL, CMD_DECODE | CMD_FRAMES | CMD_RECORD,
+    {"y", "overwrite", NULL, NULL, NULL, CMD_DECODE | CMD_ENCODE | CMD_FRAMES | CMD_RECORD,
      WHOLE(text_constant, enum overwrite, write.overwrite, OVERWRITE_YES, 0),
      "Overwrite an output file that exists."},
-    {"n", NULL, NULL, NULL, NULL, CMD_DECODE | CMD_FRAMES | CMD_RECORD,
+    {"n", NULL, NULL, NULL, NULL, CMD_DECODE | CMD_ENCODE | CMD_FRAMES | CMD_RECORD,
      WHOLE(text_constant, enum overwrite, write.overwrite, OVERWRITE_NO, 0),
      "Never overwrite, never ask."},
-    {"ss", "start", "TIME", NULL, NULL, CMD_DECODE | CMD_RECORD,
+    {"ss", "start", "TIME", NULL, NULL, CMD_DECODE | CMD_ENCODE | CMD_RECORD,
      VALUE(parse_time, int64_t, read.start_us),
      "Start at this time: seconds (12.5), [HH:]MM:SS[.m], or with a unit (200ms)."},
-    {"t", "duration", "TIME", NULL, NULL, CMD_DECODE | CMD_PIPE | CMD_VIEW | CMD_BENCH | CMD_RECORD,
+    {"t", "duration", "TIME", NULL, NULL,
+     CMD_DECODE | CMD_ENCODE | CMD_PIPE | CMD_VIEW | CMD_BENCH | CMD_RECORD,
      VALUE(parse_time, int64_t, read.duration_us),
      "Stop after this much of the stream. bench measures for this long and repeats the input as "
      "needed."},
-    {"to", NULL, "TIME", NULL, NULL, CMD_DECODE, VALUE(parse_time, int64_t, read.end_us),
-     "Stop at this time of the input. -t goes before it."},
-    {"frames:v", "frames vframes", "N", "all", NULL, CMD_DECODE | CMD_PIPE | CMD_VIEW | CMD_RECORD,
+    {"to", NULL, "TIME", NULL, NULL, CMD_DECODE | CMD_ENCODE,
+     VALUE(parse_time, int64_t, read.end_us), "Stop at this time of the input. -t goes before it."},
+    {"frames:v", "frames vframes", "N", "all", NULL,
+     CMD_DECODE | CMD_ENCODE | CMD_PIPE | CMD_VIEW | CMD_RECORD,
      WHOLE(text_u64, uint64_t, read.max_frames, 1, INT64_MAX),
      "Stop after N frames. Frames that --policy, --max-fps, --skip-frame or --on-error leave out "
      "do "
      "not count."},
     {"map", NULL, "0:v:N", "as ffmpeg chooses", "0:v 0:v:0 0:v:1",
-     CMD_DECODE | CMD_PIPE | CMD_PROBE | CMD_RECORD, VALUE(parse_map, uint32_t, read.video),
+     CMD_DECODE | CMD_ENCODE | CMD_PIPE | CMD_PROBE | CMD_RECORD,
+     VALUE(parse_map, uint32_t, read.video),
      "Take the N-th video stream of the input, from 0 on; pelton probe lists them. Without it the "
      "container's default comes first, then the largest."},
-    {"noautorotate", NULL, NULL, NULL, NULL, CMD_DECODE,
+    {"noautorotate", NULL, NULL, NULL, NULL, CMD_DECODE | CMD_ENCODE,
      VALUE(text_flag, bool, read.leave_unturned),
      "Leave pictures as they are coded. Else they are turned and mirrored as the container says "
      "(display matrix)."},
@@ -78,17 +113,22 @@ const struct option_row option_rows[] = {
      "Cameras give yuv420p, nv12, p010le, gray, rgb24, rgba and rgb48le (16-bit linear). The "
      "client converts to other formats, as ffmpeg does. It also makes rgb24, bgr24, rgba and bgra "
      "on the GPU, in the colours that the stream describes."},
-    {"s", "size", "WxH", "the picture's", "640x360 1280x720 1920x1080", CMD_DECODE | CMD_FRAMES,
+    {"pix-fmt", NULL, "FORMAT", "yuv420p", "yuv420p gray", CMD_ENCODE,
+     VALUE(parse_coded_format, const char *, write.pix_fmt),
+     "yuv420p, or gray: luma alone, in High. Other formats of the source are converted."},
+    {"s", "size", "WxH", "the picture's", "640x360 1280x720 1920x1080",
+     CMD_DECODE | CMD_ENCODE | CMD_FRAMES | CMD_RECORD,
      VALUE(parse_output_size, struct pelton_output, read.output),
      "Size of the frames. The GPU scales them. A picture that is turned has its size before."},
     {"s", NULL, "WxH", "the picture's", "448x448", CMD_BENCH,
      VALUE(parse_output_size, struct pelton_output, read.output),
      "Size of the frames that the daemon delivers."},
-    {"crop", NULL, "X,Y,W,H", "the whole picture", NULL, CMD_DECODE | CMD_FRAMES,
+    {"crop", NULL, "X,Y,W,H", "the whole picture", NULL,
+     CMD_DECODE | CMD_ENCODE | CMD_FRAMES | CMD_RECORD,
      VALUE(parse_crop, struct pelton_output, read.output),
      "Only this rectangle of the picture, in pixels. It is cut out before -s and after --blur."},
     {"filter", NULL, "FILTER", "bicubic", "bicubic bilinear area",
-     CMD_DECODE | CMD_FRAMES | CMD_BENCH,
+     CMD_DECODE | CMD_ENCODE | CMD_FRAMES | CMD_BENCH,
      WHOLE(text_choice, enum pelton_filter, read.output.filter, PELTON_BICUBIC, 0),
      "How -s scales: bicubic, bilinear or area. All of them are wider where pictures get "
      "smaller."},
@@ -110,7 +150,8 @@ const struct option_row option_rows[] = {
      "Write each field of an interlaced sequence as a picture of half the height, at twice the "
      "rate. The first field in time comes first. Without this option frames hold both fields, "
      "woven."},
-    {"blur", NULL, "X,Y,W,H", NULL, NULL, CMD_DECODE | CMD_FRAMES | CMD_VIEW,
+    {"blur", NULL, "X,Y,W,H", NULL, NULL,
+     CMD_DECODE | CMD_ENCODE | CMD_FRAMES | CMD_RECORD | CMD_VIEW,
      VALUE(parse_blur, struct read_options, read),
      "Blur a rectangle of the picture, in pixels, until nothing in it can be read. The option may "
      "be given several times. The GPU blurs before anything leaves; the source's configuration may "
@@ -131,12 +172,12 @@ const struct option_row option_rows[] = {
     {"verify", NULL, NULL, NULL, NULL, CMD_BENCH, VALUE(text_flag, bool, bench.verify),
      "Decode each input once more, outside the timed part, and compare every frame with FFmpeg's "
      "MD5. --against does this, too."},
-    {"on-error", NULL, "show|drop|fail|all", "show", "show drop fail all", CMD_DECODE,
+    {"on-error", NULL, "show|drop|fail|all", "show", "show drop fail all", CMD_DECODE | CMD_ENCODE,
      WHOLE(text_choice, enum pelton_on_error, read.on_error, PELTON_ON_ERROR_SHOW, 0),
      "Damaged frames: show them concealed, drop them, or fail with exit code 6. all shows them, "
      "and also frames before the first IDR picture or recovery point."},
     {"progress", NULL, "kv|bar|none|FILE", "bar on a terminal, else a line every 10 s",
-     "none bar kv", CMD_DECODE | CMD_PIPE | CMD_VIEW,
+     "none bar kv", CMD_DECODE | CMD_ENCODE | CMD_PIPE | CMD_VIEW,
      VALUE(parse_progress, struct write_options, write),
      "Progress on standard error; kv has the form of ffmpeg -progress. pipe:1, pipe:2 or a path "
      "with "
@@ -247,7 +288,7 @@ const struct option_row option_rows[] = {
     {"camera", NULL, "N", "0", NULL, CMD_CALIB, WHOLE(text_u32, uint32_t, calib.camera, 0, 1000),
      "The number of the camera in a Kalibr camchain."},
     {"policy", NULL, "POLICY", "latest for live and named sources, lossless for files and decode",
-     "latest fifo fifo:8 lossless", CMD_DECODE | CMD_PIPE | CMD_VIEW | CMD_RECORD,
+     "latest fifo fifo:8 lossless", CMD_DECODE | CMD_ENCODE | CMD_PIPE | CMD_VIEW | CMD_RECORD,
      VALUE(parse_policy, struct read_options, read),
      "What a reader gets that is slower than the source. latest: the newest frame. fifo:N: the "
      "newest N frames in order, 1 to 60; fifo alone means 4. lossless: every frame; files wait, a "

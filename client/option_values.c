@@ -206,23 +206,25 @@ static int connect_add_config(struct connect_options *c, const char *value,
 int parse_config(const struct option_text *t, void *place)
 {
     struct client_options *o = place;
-    if (!strcmp(t->value, "copy") && o->command->bit & (CMD_PIPE | CMD_RECORD)) {
-        o->write.copy = true;
-        return 0;
-    }
+    bool codec = !strcmp(t->value, "copy") || !strcmp(t->value, "h264");
+    if (codec && o->command->bit & (CMD_PIPE | CMD_RECORD))
+        return parse_codec(t, place);
     return connect_add_config(&o->connect, t->value, t->fault);
 }
 
+/* h264, copy, rawvideo: of pelton encode only the first */
 int parse_codec(const struct option_text *t, void *place)
 {
-    bool copy = !strcmp(t->value, "copy");
-    if (!copy && strcmp(t->value, "rawvideo") != 0)
-        return option_fail(
-            t->fault,
-            "pelton decode -f y4m - | ffmpeg -i - OUT encodes frames; copy takes the "
-            "source's bytes",
-            "-c:v %s: pelton encodes nothing", t->value);
-    *(bool *)place = copy;
+    struct client_options *o = place;
+    bool encodes = o->command->bit == CMD_ENCODE, copy = !strcmp(t->value, "copy"),
+         h264 = !strcmp(t->value, "h264");
+    if (!h264 && (encodes || (!copy && strcmp(t->value, "rawvideo") != 0)))
+        return option_fail(t->fault,
+                           encodes ? "-c:v h264, or leave it out"
+                                   : "h264 encodes, copy takes the source's bytes",
+                           "-c:v %s: pelton does not encode this", t->value);
+    o->write.copy = copy;
+    o->encode.wanted = h264;
     return 0;
 }
 
@@ -252,6 +254,61 @@ int parse_size(const struct option_text *t, void *place)
         return option_fail(t->fault, "bytes, or as in 500M and 20G", "%s: no size", t->value);
     *(uint64_t *)place = (uint64_t)bytes << shift;
     return 0;
+}
+
+/* ---- encoding ---- */
+
+int parse_qp(const struct option_text *t, void *place)
+{
+    struct encode_options *e = place;
+    struct option_text ranged = *t;
+    ranged.most = 51;
+    e->qp_given = true;
+    return text_u32(&ranged, &e->qp);
+}
+
+/* 4M, 800k, 1.5M, 4000000: units are powers of 1000. */
+int parse_bits(const struct option_text *t, void *place)
+{
+    static const double units[] = {1, 1e3, 1e6, 1e9};
+    static const char names[] = "kMG";
+    char *end = NULL;
+    double value = t->value[0] >= '0' && t->value[0] <= '9' ? strtod(t->value, &end) : 0;
+    const char *unit = end && *end ? strchr(names, *end == 'K' ? 'k' : *end) : NULL;
+    bool plain = end && !*end, named = unit && !end[1];
+    value *= units[unit ? unit - names + 1 : 0];
+    if ((!plain && !named) || !(value >= 1 && value <= 1e12))
+        return text_refuse(t, "bits, as in 4M or 800k");
+    *(uint64_t *)place = (uint64_t)value;
+    return 0;
+}
+
+/* 4.1, 41, 1b */
+int parse_level(const struct option_text *t, void *place)
+{
+    unsigned whole = 0, part = 0;
+    char rest;
+    bool dotted = sscanf(t->value, "%1u.%1u%c", &whole, &part, &rest) == 2,
+         plain = !dotted && sscanf(t->value, "%2u%c", &whole, &rest) == 1;
+    if (!strcmp(t->value, "1b"))
+        whole = 9;
+    else if (dotted || (plain && whole < 9))
+        whole = 10 * whole + part;
+    else if (!plain)
+        whole = 0;
+    if (whole < 9 || whole > 62)
+        return text_refuse(t, "from 1.0 to 6.2, or 1b");
+    *(uint8_t *)place = (uint8_t)whole;
+    return 0;
+}
+
+int parse_coded_format(const struct option_text *t, void *place)
+{
+    unsigned unused;
+    int rc = text_word(t, t->value, t->choices, &unused);
+    if (rc == 0)
+        *(const char **)place = unused ? "gray" : "yuv420p";
+    return rc;
 }
 
 int parse_device(const struct option_text *t, void *place)

@@ -15,7 +15,7 @@ static int parse_output(const char *word, struct client_options *o, struct failu
 {
     if (o->write.path) {
         return fail_with(f, X_USAGE,
-                         o->command->bit == CMD_DECODE
+                         o->command->bit & (CMD_DECODE | CMD_ENCODE)
                              ? "the input follows -i, one output comes last; quote names "
                                "with blanks"
                              : "run the command once for each output",
@@ -41,6 +41,7 @@ static int parse_positional(const char *word, struct client_options *o, struct f
 {
     switch (o->command->bit) {
     case CMD_DECODE:
+    case CMD_ENCODE:
         return parse_output(word, o, f);
     case CMD_PIPE:
     case CMD_RECORD:
@@ -103,6 +104,8 @@ static int parse_option(const struct option_syntax *s, struct option_reader *r,
         return command_refuse_option(o->command, w->word, w->length, w->elsewhere, f);
     if (option_complete(s, r, w, &value, &fault) < 0 || option_store(w->row, value, o, &fault) < 0)
         return usage_refuse(&fault, f);
+    if (w->row->commands == ENCODES)
+        o->encode.given = w->row->name;
     return 0;
 }
 
@@ -148,12 +151,38 @@ static bool names_option(const struct client_options *o)
     return o->command->bit == CMD_HELP && o->topic && !o->detail;
 }
 
+int options_check_encoding(const struct client_options *o, struct failure *f)
+{
+    if (o->encode.wanted || !o->encode.given)
+        return 0;
+    return fail_with(f, X_USAGE, "-c:v h264 encodes the frames", "-%s: nothing is encoded",
+                     o->encode.given);
+}
+
+int options_settle_end(struct client_options *o, struct failure *f)
+{
+    struct read_options *read = &o->read;
+    int64_t start_us = read->start_us > 0 ? read->start_us : 0;
+    if (read->end_us < 0)
+        return 0;
+    if (read->end_us <= start_us) {
+        return fail_with(f, X_USAGE, "-to is a time of the input; -t is a length",
+                         "-to %g: not after -ss %g", (double)read->end_us * 1e-6,
+                         (double)start_us * 1e-6);
+    }
+    if (read->duration_us < 0)
+        read->duration_us = read->end_us - start_us;
+    return 0;
+}
+
 int options_parse(int argc, char **argv, struct client_options *o, struct failure *f)
 {
     *o = (struct client_options){
         .log_level = LOG_INFO,
         .connect = {.timeout = 120, .device = "auto"},
         .write = {.quality = 3},
+        .encode =
+            {.qp = 26, .profile = ENCODING_HIGH, .key_interval = 250, .references = 1, .slices = 1},
         .read = {.start_us = -1, .duration_us = -1, .end_us = -1},
         .bench = {.streams = 1, .loops = 1, .repeat = 1},
         .kernels = {.rounds = 7},

@@ -8,6 +8,7 @@
 #include "bench/kernel_command.h"
 #include "client/exit_code.h"
 #include "client/ui.h"
+#include "encode/encoding.h"
 #include "proto/option_line.h"
 #include "proto/pelton.h"
 
@@ -70,6 +71,22 @@ struct write_options {
     const char *progress_path; /* of PROGRESS_KV; "-": standard output; NULL: standard error */
 };
 
+enum coder { CODER_AUTO /* as the profile has it */, CODER_CAVLC, CODER_CABAC };
+
+/* How pictures are encoded. Rates are bits a second. */
+struct encode_options {
+    bool wanted;       /* -c:v h264, or the command encode */
+    const char *given; /* an option that means nothing otherwise; NULL: none */
+    bool qp_given;
+    uint32_t qp;
+    uint64_t bit_rate, max_rate, buffer; /* 0: not given */
+    enum encoding_profile profile;
+    uint8_t level_idc; /* 0: the least that is enough */
+    enum coder coder;
+    uint32_t key_interval, references, slices;
+    bool no_deblocking;
+};
+
 enum { BENCH_REPEATS = 99 }; /* rounds of runs at most */
 
 struct bench_options {
@@ -110,6 +127,7 @@ struct client_options {
     struct connect_options connect;
     struct read_options read;
     struct write_options write;
+    struct encode_options encode;
     struct bench_options bench;
     struct kernel_options kernels;
     struct camera_options camera;
@@ -121,5 +139,9 @@ struct client_options {
 int options_parse(int argc, char **argv, struct client_options *o, struct failure *f);
 /* Adds an input, as far as the command takes one more. 0, or -1 with the fault. */
 int options_add_input(struct client_options *o, const char *name, struct option_fault *fault);
+/* Refuses options of an encoder where none was asked for. Returns an exit code. */
+int options_check_encoding(const struct client_options *o, struct failure *f);
+/* -to becomes a length. Returns an exit code. */
+int options_settle_end(struct client_options *o, struct failure *f);
 
 #endif

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { LONGEST_PATH = 4096 };
@@ -35,6 +34,13 @@ static int check_folder(const char *path, struct failure *f)
     if (!S_ISDIR(st.st_mode))
         return fail_errno(f, X_USAGE, ENOTDIR, path);
     return access(folder, W_OK | X_OK) < 0 ? fail_errno(f, X_USAGE, errno, path) : 0;
+}
+
+bool output_is_file(const struct stat *file, const char *path)
+{
+    struct stat other;
+    return stat(path, &other) == 0 && S_ISREG(other.st_mode) && file->st_dev == other.st_dev &&
+           file->st_ino == other.st_ino;
 }
 
 int output_check_path(const char *path, enum overwrite *overwrite, struct failure *f)

@@ -7,6 +7,10 @@
 
 #include "client/output.h"
 
+#include <sys/stat.h>
+
+/* Whether a path is this regular file. */
+bool output_is_file(const struct stat *file, const char *path);
 /* Creates and changes nothing. A file that exists is asked for here: *overwrite then becomes
  * OVERWRITE_YES. Returns an exit code. */
 int output_check_path(const char *path, enum overwrite *overwrite, struct failure *f);

@@ -194,7 +194,7 @@ static void bad_options(void **state)
         {"pelton decode -c novalue", "novalue"},
         {"pelton decode --on-error maybe", "maybe"},
         {"pelton decode -loglevel loud", "loud"},
-        {"pelton encode", "encode"},
+        {"pelton reencode", "reencode"},
         {"pelton -i a", "-i"},
         {"pelton bench --against x264", "x264"},
         {"pelton decode --timeout x", "x"},

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { TEXT, FLAG, U32, U64, I64, REAL, NUMBER, SAME };
+enum kind { TEXT, FLAG, U8, U32, U64, I64, REAL, NUMBER, SAME };
 
 /* A command line, the member that it sets, and its value. */
 struct right {
@@ -141,6 +141,27 @@ static const struct right right_cases[] = {
     {"record --keep 144", U32, AT(write.keep), NULL, 144},
     {"record --max-size 20G", U64, AT(write.max_size), NULL, 21474836480},
     {"record --max-size 1000", U64, AT(write.max_size), NULL, 1000},
+    {"encode -f mkv", TEXT, AT(write.format), "mkv", 0},
+    {"encode -c:v h264", FLAG, AT(encode.wanted), NULL, 1},
+    {"record -c:v h264", FLAG, AT(encode.wanted), NULL, 1},
+    {"encode -qp 0", U32, AT(encode.qp), NULL, 0},
+    {"encode -qp 51", FLAG, AT(encode.qp_given), NULL, 1},
+    {"encode -b:v 4M", U64, AT(encode.bit_rate), NULL, 4000000},
+    {"pipe -b 1.5M", U64, AT(encode.bit_rate), NULL, 1500000},
+    {"encode -maxrate 800k", U64, AT(encode.max_rate), NULL, 800000},
+    {"encode -bufsize 123456", U64, AT(encode.buffer), NULL, 123456},
+    {"encode -g 50", U32, AT(encode.key_interval), NULL, 50},
+    {"encode -refs 4", U32, AT(encode.references), NULL, 4},
+    {"encode -slices 3", U32, AT(encode.slices), NULL, 3},
+    {"encode -profile:v main", NUMBER, AT(encode.profile), NULL, ENCODING_MAIN},
+    {"encode -level 4.1", U8, AT(encode.level_idc), NULL, 41},
+    {"encode -level 31", U8, AT(encode.level_idc), NULL, 31},
+    {"encode -level 4", U8, AT(encode.level_idc), NULL, 40},
+    {"encode -level 1b", U8, AT(encode.level_idc), NULL, 9},
+    {"encode -coder cabac", NUMBER, AT(encode.coder), NULL, CODER_CABAC},
+    {"encode -no-deblock", FLAG, AT(encode.no_deblocking), NULL, 1},
+    {"record -g 25", TEXT, AT(encode.given), "g", 0},
+    {"encode --pix-fmt gray", TEXT, AT(write.pix_fmt), "gray", 0},
 };
 
 static int parse_line(struct client_options *o, struct failure *f, const char *line)
@@ -165,6 +186,8 @@ static bool has_value(const struct client_options *o, const struct right *c)
         return !strcmp(at, c->text);
     case FLAG:
         return *(const bool *)at;
+    case U8:
+        return *(const uint8_t *)at == c->number;
     case U32:
         return *(const uint32_t *)at == c->number;
     case U64:
@@ -216,6 +239,12 @@ static void wrong_values_are_refused(void **state)
         "decode -map 0:a",         "decode -map 1:v",
         "decode -map 0:v:x",       "decode -map 0:v:-1",
         "decode -s 640",           "decode -s 0x360",
+        "encode -b:v 4Q",          "encode -b:v 0",
+        "encode -b:v -1",          "encode -b:v 4MM",
+        "encode -level 8",         "encode -level 4.1.1",
+        "encode -level 63",        "encode -g 0",
+        "encode -qp -1",           "encode -c:v copy",
+        "encode --pix-fmt nv12",   "encode -bufsize 1e99",
         "decode -s 16385x1",       "decode --crop 1,2,3",
         "decode --crop 1,2,0,4",   "decode --crop -1,2,3,4",
         "decode -stream_loop -2",  "decode -stream_loop 1x",

@@ -1,0 +1,237 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""pelton encode, and -c:v h264 of pipe and record, with the real daemon: pelton's decoder and
+FFmpeg's (-err_detect explode) give the same frames; time stamps, colours and the shape of samples
+are the source's; settings that cannot be are refused in words.
+"""
+import argparse, json, pathlib, subprocess, sys, tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import peltontest as t
+
+args = t.arguments(__doc__, "ffprobe")
+DEMO = str(t.ROOT / "packaging/demo.mp4")
+SMALL = ["-s", "160x90", "-frames:v", "10"]
+FAILURES = []
+
+
+def check(good, what):
+    print("passed:" if good else "FAILED:", what, flush=True)
+    if not good:
+        FAILURES.append(what)
+
+
+def pelton(d, *words, **more):
+    return subprocess.run([args.bin + "/pelton", words[0], "--socket", d.socket, *words[1:]],
+                          capture_output=True, stdin=subprocess.DEVNULL, **more)
+
+
+def probe(path):
+    """The stream, and its packets."""
+    run = subprocess.run(["ffprobe", "-v", "error", "-of", "json", "-show_streams",
+                          "-show_packets", path], capture_output=True, check=True)
+    told = json.loads(run.stdout)
+    return told["streams"][0], told["packets"]
+
+
+def hashes(path):
+    """Of each frame, by FFmpeg, which must find no fault."""
+    run = subprocess.run([args.ffmpeg, "-v", "error", "-nostdin", "-err_detect", "explode",
+                          "-flags", "unaligned", "-i", path, "-noautoscale", "-fps_mode",
+                          "passthrough", "-f", "framemd5", "-"], capture_output=True, text=True)
+    lines = [l.rsplit(",", 1)[1].strip() for l in run.stdout.splitlines() if l[0] != "#"]
+    return lines if run.returncode == 0 and not run.stderr else [run.stderr]
+
+
+def same_frames(judge, path, count, what):
+    """By both decoders."""
+    run = t.decode(args, judge, path, "framemd5")
+    ours = [l.rsplit(",", 1)[1].strip() for l in run.stdout.decode().splitlines() if l[0] != "#"]
+    theirs = hashes(path)
+    check(run.returncode == 0 and len(ours) == count and ours == theirs,
+          f"{what}: {len(ours)} frames of pelton's, FFmpeg's {len(theirs)} {theirs[:1]}")
+
+
+def settings(d, judge, folder):
+    for end, words, want in (
+            ("mp4", ["-qp", "24"], {"profile": "High"}),
+            ("mkv", ["-profile:v", "main", "-g", "4", "-refs", "3"], {"profile": "Main"}),
+            ("ts", ["-profile:v", "baseline", "-slices", "3", "-no-deblock"],
+             {"profile": "Constrained Baseline"}),
+            ("264", ["-coder", "cavlc", "-level", "3.1"], {"level": 31}),
+            ("mp4", ["-b:v", "300k", "-bufsize", "150k"], {}),
+            ("mp4", ["-qp", "18", "-maxrate", "200k", "-bufsize", "100k"], {})):
+        out = f"{folder}/out.{end}"
+        run = pelton(d, "encode", "-i", DEMO, "-y", out, *SMALL, *words)
+        what = f"{end} {' '.join(words)}"
+        if run.returncode:
+            check(False, f"{what}: {run.stderr.decode()}")
+            continue
+        stream, packets = probe(out)
+        keys = sum("K" in p["flags"] for p in packets)
+        good = all(stream[k] == v for k, v in want.items()) and len(packets) == 10
+        check(good and keys == (3 if "-g" in words else 1),
+              f"{what}: {len(packets)} packets, {keys} key")
+        same_frames(judge, out, 10, what)
+    out = f"{folder}/gray.264"
+    run = pelton(d, "encode", "-i", DEMO, "-o", out, *SMALL, "-pix-fmt", "gray")
+    told = pelton(d, "probe", "--json", out)
+    check(run.returncode == 0 and b'"gray"' in told.stdout and len(hashes(out)) == 10,
+          f"luma alone {run.stderr.decode()[-60:]!r}")
+    check(not list(pathlib.Path(folder).glob("*.part")), "no part is left")
+
+
+def limits(d, folder):
+    """No second above the rate, no picture above the buffer."""
+    out = f"{folder}/rate.264"
+    run = pelton(d, "encode", "-i", DEMO, "-y", out, "-s", "160x90", "-b:v", "200k", "-bufsize",
+                 "60k")
+    sizes = [8 * int(p["size"]) for p in probe(out)[1]]
+    seconds = [sum(sizes[i:i + 25]) for i in (0, 25)]
+    check(run.returncode == 0 and len(sizes) == 50 and max(sizes) <= 60000
+          and all(abs(s - 200000) <= 6000 for s in seconds),
+          f"200 kbit/s: seconds of {seconds} bits, the largest picture has {max(sizes)}")
+
+
+def stamps(d, judge, folder):
+    """A variable rate, B pictures, colours and unequal sides of samples"""
+    source = f"{folder}/source.mp4"
+    subprocess.run([args.ffmpeg, "-v", "error", "-y", "-f", "lavfi", "-i",
+                    "testsrc2=s=128x96:r=50:d=2,select='not(mod(n\\,3))+not(mod(n\\,7))',"
+                    "setsar=16/11", "-fps_mode", "vfr", "-frames:v", "24", "-c:v", "libx264",
+                    "-bf", "2", "-pix_fmt", "yuv420p", "-color_primaries", "bt709", "-color_trc",
+                    "bt709", "-colorspace", "bt709", "-color_range", "pc", source], check=True)
+    of, packets = probe(source)
+    times = sorted(float(p["pts_time"]) for p in packets)
+    for end, off in (("mp4", 1e-6), ("mkv", 1.1e-3), ("ts", 2e-5)):
+        out = f"{folder}/vfr.{end}"
+        run = pelton(d, "encode", "-i", source, "-o", out)
+        stream, packets = probe(out)
+        found = [float(p["pts_time"]) for p in packets]
+        worst = max(abs(a - found[0] - b + times[0]) for a, b in zip(found, times))
+        check(run.returncode == 0 and len(found) == len(times) and worst <= off,
+              f"{end}: {len(found)} time stamps, at most {worst:.6f} s off")
+        alike = [k for k in ("color_primaries", "color_transfer", "color_space", "color_range",
+                             "sample_aspect_ratio", "width", "height") if stream[k] != of[k]]
+        check(not alike, f"{end}: as the source: {alike}")
+    same_frames(judge, f"{folder}/vfr.mp4", 24, "the source")
+    out = f"{folder}/part.mp4"
+    run = pelton(d, "encode", "-i", source, "-ss", "0.5", "-to", "1.0", "-o", out)
+    wanted = sum(0.5 <= at - times[0] < 1.0 for at in times)
+    found = len(probe(out)[1])
+    check(run.returncode == 0 and abs(found - wanted) <= 1, f"-ss -to: {found} of {wanted}")
+
+
+def sources(d, judge, folder):
+    """Other formats, and a source that changes its size"""
+    deep = f"{folder}/deep.mp4"
+    subprocess.run([args.ffmpeg, "-v", "error", "-y", "-f", "lavfi", "-i", "testsrc2=s=96x64:r=25",
+                    "-frames:v", "5", "-c:v", "libx264", "-pix_fmt", "yuv422p10le", deep],
+                   check=True)
+    run = pelton(d, "encode", "-i", deep, "-o", f"{folder}/flat.mp4")
+    check(run.returncode == 0 and probe(f"{folder}/flat.mp4")[0]["pix_fmt"] == "yuv420p",
+          f"10 bits become 8 {run.stderr.decode()[-80:]!r}")
+    parts = []
+    for size in ("96x64", "64x96"):
+        part = f"{folder}/{size}.264"
+        subprocess.run([args.ffmpeg, "-v", "error", "-y", "-f", "lavfi", "-i",
+                        f"testsrc2=s={size}:r=25", "-frames:v", "6", "-pix_fmt", "yuv420p",
+                        "-c:v", "libx264", part], check=True)
+        parts.append(pathlib.Path(part).read_bytes())
+    joined = pathlib.Path(folder, "joined.264")
+    joined.write_bytes(b"".join(parts))
+    run = pelton(d, "encode", "-i", str(joined), "-f", "h264", "-")
+    out = pathlib.Path(folder, "changed.264")
+    out.write_bytes(run.stdout)
+    check(run.returncode == 0, "a source that changes its size")
+    same_frames(judge, str(out), 12, "a source that changes its size")
+    run = pelton(d, "pipe", DEMO, "-c:v", "h264", "-qp", "30", *SMALL, "-f", "mpegts", "-")
+    out = pathlib.Path(folder, "pipe.ts")
+    out.write_bytes(run.stdout)
+    check(run.returncode == 0 and len(hashes(str(out))) == 10, "pipe -c:v h264")
+
+
+def blurred(d, folder):
+    """A source whose access units are refused: it is encoded from its blurred frames."""
+    out = f"{folder}/door.mkv"
+    run = pelton(d, "record", "door", "-o", out)
+    check(run.returncode == 9 and b"are blurred" in run.stderr, "a blurred source is not copied")
+    run = pelton(d, "record", "door", "-c:v", "h264", "-qp", "6", *SMALL, "-o", out)
+    raw = pelton(d, "pipe", "door", "-f", "rawvideo", "--policy", "lossless", *SMALL, "-").stdout
+    plain = pelton(d, "pipe", DEMO, "-f", "rawvideo", *SMALL, "-").stdout
+    found = subprocess.run([args.ffmpeg, "-v", "error", "-nostdin", "-i", out, "-f", "rawvideo",
+                            "-"], capture_output=True).stdout
+    off = [sum(abs(a - b) for a, b in zip(found, want)) / max(1, len(want))
+           for want in (raw, plain)]
+    check(run.returncode == 0 and len(found) == len(raw) and off[0] < 1 < off[1] / 4,
+          f"record -c:v h264: {off[0]:.2f} off blurred samples, {off[1]:.2f} off plain ones "
+          f"{run.stderr.decode()[-80:]!r}")
+
+
+REFUSALS = ( # words, exit code, cause, hint
+    (["-level", "1.0"], 2, "level 1: the picture has too many macroblocks", "choose a higher one"),
+    (["-level", "7"], 2, "--level 7: not understood", "from 1.0 to 6.2"),
+    (["-level", "1.5"], 2, "level_idc 15: there is no such level", "41 is level 4.1"),
+    (["-b:v", "2k"], 2, "bit rate 2000: ", "raise the rate or -bufsize"),
+    (["-b:v", "2G"], 2, "no level allows this: the bit rate is too high", "pelton help encode"),
+    (["-b:v", "1M", "-bufsize", "20k"], 2, "buffer 20000 bits: less than two pictures", "80000"),
+    (["-b:v", "4M", "-level", "2"], 2, "level 2: ", "choose a higher one"),
+    (["-b:v", "1M", "-qp", "20"], 2, "-qp and -b:v: both choose QP", "choose one"),
+    (["-b:v", "2M", "-maxrate", "1M"], 2, "-maxrate 1000000: less than -b:v 2000000", "left out"),
+    (["-bufsize", "1M"], 2, "-bufsize: there is no rate", "-maxrate 4M"),
+    (["-qp", "52"], 2, "-qp 52: not understood", "from 0 to 51"),
+    (["-refs", "5"], 2, "--refs 5: not understood", "from 1 to 4"),
+    (["-profile:v", "baseline", "-coder", "cabac"], 2, "-coder cabac", "leave -coder out"),
+    (["-profile:v", "main", "-pix-fmt", "gray"], 2, "luma alone: is of the profile high", ""),
+    (["-s", "161x90"], 2, "size 161x90: is odd", "162x90"),
+    (["-c:v", "hevc"], 2, "-c:v hevc: pelton does not encode this", "-c:v h264"),
+    (["-preset", "fast"], 2, "-preset fast: pelton does not do this", "no presets"),
+    (["-f", "webm"], 2, "webm: no container for encoded video", "-f is one of"),
+    (["-to", "1", "-ss", "2"], 2, "-to 1: not after -ss 2", "-t is a length"),
+)
+
+
+def refusals(d, folder):
+    out = f"{folder}/refused.mp4"
+    for words, code, cause, hint in REFUSALS:
+        run = pelton(d, "encode", "-i", DEMO, "-o", out, "-frames:v", "2", *words)
+        said = run.stderr.decode()
+        check(run.returncode == code and f"pelton: {cause}" in said and hint in said
+              and not pathlib.Path(out).exists(), f"refused: {words} {said!r}")
+    same = f"{folder}/same.mp4"
+    pathlib.Path(same).write_bytes(pathlib.Path(DEMO).read_bytes())
+    run = pelton(d, "encode", "-i", same, "-y", "-o", same)
+    check(run.returncode == 2 and b"is the input" in run.stderr
+          and pathlib.Path(same).read_bytes() == pathlib.Path(DEMO).read_bytes(),
+          "the input is not overwritten")
+    for words, hint in ((["-i", DEMO], b"-o FILE is missing"), (["-o", out], b"-i is missing"),
+                        (["-i", DEMO, "-"], b"-f mpegts -")):
+        run = pelton(d, "encode", *words)
+        check(run.returncode == 2 and hint in run.stderr, f"refused: {words[-1]}")
+    run = pelton(d, "record", DEMO, "-o", out, "-qp", "20")
+    check(run.returncode == 2 and b"-qp: nothing is encoded" in run.stderr, "-qp without -c:v")
+    check(not list(pathlib.Path(folder).glob("*.part")), "no part is left by a refusal")
+
+
+def configuration(folder):
+    path = pathlib.Path(folder, "pelton.yaml")
+    path.write_text(f"version: 1\nsources:\n  door:\n    uri: \"{DEMO}\"\n"
+                    "    blur: [[0, 0, 640, 200]]\n")
+    return str(path)
+
+
+def main():
+    plain = argparse.Namespace(**{**vars(args), "device": "libavcodec"})
+    with t.Daemon(args) as judge, tempfile.TemporaryDirectory() as folder, \
+            t.Daemon(plain, "-c", configuration(folder), "-c", f"allow_paths={t.ROOT}") as d:
+        t.warm_up(args, judge, DEMO)
+        settings(d, judge, folder)
+        limits(d, folder)
+        stamps(d, judge, folder)
+        sources(d, judge, folder)
+        blurred(d, folder)
+        refusals(d, folder)
+    return 1 if FAILURES else 0
+
+
+sys.exit(main())
