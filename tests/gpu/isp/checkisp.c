@@ -62,7 +62,8 @@ static int run_groups(struct check_env *env, uint64_t seed, const char *only)
         env->worst = 0;
         quiet = !strcmp(check_groups[i].name, "refusals");
         int result = check_groups[i].run(env);
-        printf("checkisp %s: %s, %lu frames, %llu of %llu samples differ, by %d at most\n",
+        printf("checkisp %s: %s, %lu frames, %llu of %llu samples differ, by %.3g beyond "
+               "rounding at most\n",
                check_groups[i].name, result ? "FAILED" : "ok", env->frames, env->inexact,
                env->samples, env->worst);
         fflush(stdout);

@@ -19,7 +19,7 @@ struct check_env {
     uint64_t random;
     unsigned long frames, all_frames;
     unsigned long long samples, inexact;
-    int worst; /* difference, in code values */
+    double worst; /* difference beyond rounding, in code values */
 };
 
 uint32_t check_random(struct check_env *env, uint32_t below);
@@ -38,7 +38,8 @@ struct check_frame {
     bool in_arena, padded, statistics;
     /* made by check_prepare */
     struct isp_camera *camera;
-    uint8_t *raw, *reference[3];
+    uint8_t *raw;
+    double *reference[3]; /* code values before they are rounded */
     uint32_t stride, row_bytes[3], rows[3], planes;
     uint64_t offset[3];
     uint32_t out_stride[3];

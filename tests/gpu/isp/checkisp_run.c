@@ -6,6 +6,7 @@
 #include "tests/gpu/isp/ref.h"
 #include "reference/ref_blur.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +58,7 @@ static void make_reference(struct check_frame *f)
     size_t pixels = (size_t)p->width * p->height;
     uint16_t *level = malloc(pixels * sizeof(*level)), (*rgb)[3] = malloc(pixels * sizeof(*rgb));
     for (uint32_t i = 0; i < f->planes; i++)
-        f->reference[i] = malloc((size_t)f->row_bytes[i] * f->rows[i]);
+        f->reference[i] = malloc((size_t)f->row_bytes[i] * f->rows[i] * sizeof(double));
     if (!level || !rgb || !f->reference[f->planes - 1])
         abort();
     if (p->order == ISP_YUV) {
@@ -122,8 +123,7 @@ static int compare_blurred(struct check_env *env, const struct check_frame *f,
                            const struct isp_params *p, const uint8_t *plain, const uint8_t *got,
                            uint32_t i)
 {
-    uint32_t bytes = p->format == ISP_P010 || p->format == ISP_RGB48 ? 2 : 1,
-             drop = p->format == ISP_P010 ? 6 : 0;
+    uint32_t bytes = ref_sample_bytes(p), drop = p->format == ISP_P010 ? 6 : 0;
     uint32_t components = i ? (f->planes == 2 ? 2 : 1) : isp_components(p->format);
     struct isp_rect out;
     isp_output_size(p, &out);
@@ -194,23 +194,16 @@ int check_blurred(struct check_env *env, struct check_frame *f, const struct isp
     return failed;
 }
 
-/* How much a code value may differ, and in how many of a thousand samples. Whole numbers all the
+/* How far a code value may be from the reference's value, beyond the half of rounding. Floats may
+ * round another way where the reference lies beside the middle of two codes. Whole numbers all the
  * way are exact. */
-static void tolerance(const struct isp_params *p, int *most, double *share)
+static double tolerance(const struct isp_params *p)
 {
     bool wide = p->format == ISP_RGB48, edge = p->demosaic == ISP_EDGE && p->order < ISP_MONO,
          matrix = p->colour[0] != 0 || p->order == ISP_YUV;
-    *most = wide ? 0 : 1;
-    /* without colours R, G and B of a pixel round alike */
-    *share = wide ? 0 : p->format == ISP_P010 ? 5 : p->order == ISP_MONO ? 4 : 2;
-    if (wide && p->denoise > 0) { /* floats against doubles */
-        *most = 1;
-        *share = 20;
-    }
-    if (wide && (edge || matrix)) {
-        *most = 2;
-        *share = matrix ? 100 : 10;
-    }
+    if (!wide)
+        return p->format == ISP_P010 ? 1.0 / 16 : 1.0 / 32;
+    return edge || matrix ? 1.5 : p->denoise > 0 ? 0.5 : 0;
 }
 
 static int value_at(const struct isp_params *p, const uint8_t *row, uint32_t i)
@@ -235,19 +228,18 @@ static const char *describe(const struct isp_params *p)
 static int compare_planes(struct check_env *env, const struct check_frame *f)
 {
     const struct isp_params *p = &f->params;
-    int most, worst = 0;
-    double share;
+    double worst = 0, most = tolerance(p);
     unsigned long long samples = 0, inexact = 0;
-    uint32_t at[3] = {0}, bytes = p->format == ISP_P010 || p->format == ISP_RGB48 ? 2 : 1;
-    tolerance(p, &most, &share);
+    uint32_t at[3] = {0}, bytes = ref_sample_bytes(p);
     for (uint32_t i = 0; i < f->planes; i++) {
         for (uint32_t y = 0; y < f->rows[i]; y++) {
-            const uint8_t *got = env->memory + f->offset[i] + (size_t)y * f->out_stride[i],
-                          *wanted = f->reference[i] + (size_t)y * f->row_bytes[i];
-            for (uint32_t x = 0; x < f->row_bytes[i] / bytes; x++) {
-                int d = abs(value_at(p, got, x) - value_at(p, wanted, x));
+            uint32_t width = f->row_bytes[i] / bytes;
+            const uint8_t *got = env->memory + f->offset[i] + (size_t)y * f->out_stride[i];
+            const double *wanted = f->reference[i] + (size_t)y * width;
+            for (uint32_t x = 0; x < width; x++) {
+                double d = fabs(value_at(p, got, x) - wanted[x]) - 0.5;
                 samples++;
-                inexact += d > 0;
+                inexact += value_at(p, got, x) != rint(wanted[x]);
                 if (d > worst) {
                     worst = d;
                     at[0] = i, at[1] = x, at[2] = y;
@@ -258,10 +250,11 @@ static int compare_planes(struct check_env *env, const struct check_frame *f)
     env->samples += samples;
     env->inexact += inexact;
     env->worst = worst > env->worst ? worst : env->worst;
-    if (worst <= most && (double)inexact <= share / 1000 * (double)samples + 2)
+    if (worst <= most && inexact <= samples / 100 + 2)
         return 0;
-    printf("plane %u differs by %d at %u,%u (at most %d); %llu of %llu samples differ: %s\n", at[0],
-           worst, at[1], at[2], most, inexact, samples, describe(p));
+    printf("plane %u differs by %g beyond rounding at %u,%u (at most %g); %llu of %llu samples "
+           "differ: %s\n",
+           at[0], worst, at[1], at[2], most, inexact, samples, describe(p));
     return 1;
 }
 

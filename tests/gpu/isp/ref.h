@@ -23,8 +23,10 @@ void ref_picture(const struct isp_params *p, const uint8_t *raw, uint32_t stride
 bool ref_picture_as_is(const struct isp_params *p);
 /* Luma of rgb denoised, in place. */
 void ref_denoise(const struct isp_params *p, uint16_t (*rgb)[3]);
-/* rgb -> planes without padding */
-void ref_finish(const struct isp_params *p, uint16_t (*rgb)[3], uint8_t *planes[3]);
+/* Bytes of a sample of the output. */
+uint32_t ref_sample_bytes(const struct isp_params *p);
+/* rgb -> code values before they are rounded, planes without padding */
+void ref_finish(const struct isp_params *p, uint16_t (*rgb)[3], double *planes[3]);
 /* One raw sample, by the definition of the packing. */
 uint32_t ref_unpack(const struct isp_params *p, const uint8_t *row, uint32_t x);
 /* Its opposite: the row is all zero before. */

@@ -129,17 +129,14 @@ static void developed(const struct canvas *c, uint32_t x, uint32_t y, double out
     }
 }
 
-static void put(const struct isp_params *p, uint8_t *row, uint32_t index, double v, double most)
+uint32_t ref_sample_bytes(const struct isp_params *p)
 {
-    uint32_t code = (uint32_t)rint(v < 0 ? 0 : v > most ? most : v);
-    if (p->format == ISP_P010)
-        code <<= 6;
-    if (p->format == ISP_P010 || p->format == ISP_RGB48) {
-        row[2 * index] = (uint8_t)code;
-        row[2 * index + 1] = (uint8_t)(code >> 8);
-    } else {
-        row[index] = (uint8_t)code;
-    }
+    return p->format == ISP_P010 || p->format == ISP_RGB48 ? 2 : 1;
+}
+
+static void put(double *row, uint32_t index, double v, double most)
+{
+    row[index] = v < 0 ? 0 : v > most ? most : v;
 }
 
 /* Y or a colour difference by its definition: 0..1, -0.5..0.5. */
@@ -151,18 +148,18 @@ static double component(const struct isp_params *p, const double v[3], int which
     return which == 0 ? y : which == 1 ? (v[2] - y) / (2 * (1 - kb)) : (v[0] - y) / (2 * (1 - kr));
 }
 
-static void put_luma(const struct isp_params *p, uint8_t *row, uint32_t x, const double v[3])
+static void put_luma(const struct isp_params *p, double *row, uint32_t x, const double v[3])
 {
     double scale = p->format == ISP_P010 ? 4 : 1, most = p->format == ISP_P010 ? 1023 : 255,
            y = component(p, v, 0);
-    put(p, row, x,
+    put(row, x,
         ref_picture_as_is(p)                      ? most * v[0]
         : p->full_range || p->format == ISP_GRAY8 ? most * y
                                                   : scale * (16 + 219 * y),
         most);
 }
 
-static void put_chroma(const struct isp_params *p, uint8_t *cb, uint8_t *cr, uint32_t x,
+static void put_chroma(const struct isp_params *p, double *cb, double *cr, uint32_t x,
                        const double v[3])
 {
     double scale = p->format == ISP_P010 ? 4 : 1, most = p->format == ISP_P010 ? 1023 : 255,
@@ -174,18 +171,20 @@ static void put_chroma(const struct isp_params *p, uint8_t *cb, uint8_t *cr, uin
         r = most * v[2] + 1 / 1024.0;
     }
     if (p->format == ISP_I420) {
-        put(p, cb, x, b, most);
-        put(p, cr, x, r, most);
+        put(cb, x, b, most);
+        put(cr, x, r, most);
     } else {
-        put(p, cb, 2 * x, b, most);
-        put(p, cb, 2 * x + 1, r, most);
+        put(cb, 2 * x, b, most);
+        put(cb, 2 * x + 1, r, most);
     }
 }
 
-void ref_finish(const struct isp_params *p, uint16_t (*rgb)[3], uint8_t *planes[3])
+void ref_finish(const struct isp_params *p, uint16_t (*rgb)[3], double *planes[3])
 {
     struct canvas c = {.p = p, .rgb = rgb, .region = p->region};
-    uint32_t row_bytes[3], rows[3], count = isp_planes(p, row_bytes, rows);
+    uint32_t row_bytes[3], rows[3], count = isp_planes(p, row_bytes, rows), width[3];
+    for (uint32_t i = 0; i < count; i++)
+        width[i] = row_bytes[i] / ref_sample_bytes(p);
     if (!c.region.width)
         c.region = (struct isp_rect){0, 0, p->width, p->height};
     c.width = p->out_width ? p->out_width : c.region.width;
@@ -200,12 +199,12 @@ void ref_finish(const struct isp_params *p, uint16_t (*rgb)[3], uint8_t *planes[
     for (uint32_t y = 0; y < c.height; y++) {
         for (uint32_t x = 0; x < c.width; x++) {
             double *v = all[(size_t)y * c.width + x];
-            uint8_t *row = planes[0] + (size_t)y * row_bytes[0];
+            double *row = planes[0] + (size_t)y * width[0];
             developed(&c, x, y, v);
             if (components == 4)
                 row[4 * x + 3] = 255;
             for (uint32_t i = 0; i < 3 && p->format >= ISP_RGB24; i++)
-                put(p, row, components * x + (swapped ? 2 - i : i),
+                put(row, components * x + (swapped ? 2 - i : i),
                     v[i] * (p->format == ISP_RGB48 ? 65535 : 255), 65535);
             if (p->format < ISP_RGB24)
                 put_luma(p, row, x, v);
@@ -217,8 +216,8 @@ void ref_finish(const struct isp_params *p, uint16_t (*rgb)[3], uint8_t *planes[
             for (int i = 0; i < 12; i++)
                 mean[i % 3] +=
                     all[(2 * y + i / 6) * (size_t)c.width + 2 * x + i / 3 % 2][i % 3] / 4;
-            put_chroma(p, planes[1] + (size_t)y * row_bytes[1],
-                       count > 2 ? planes[2] + (size_t)y * row_bytes[2] : NULL, x, mean);
+            put_chroma(p, planes[1] + (size_t)y * width[1],
+                       count > 2 ? planes[2] + (size_t)y * width[2] : NULL, x, mean);
         }
     }
     free(all);
