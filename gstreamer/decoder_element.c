@@ -4,6 +4,7 @@
 #include "gstreamer/frame_buffer.h"
 #include "gstreamer/frame_match.h"
 #include "gstreamer/redundant_units.h"
+#include "gstreamer/text_property.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -408,13 +409,10 @@ static void properties_install(GObjectClass *object)
     object->set_property = pelton_dec_set_property;
     object->get_property = pelton_dec_get_property;
     object->finalize = pelton_dec_finalize;
-    g_object_class_install_property(
-        object, PROP_SOCKET,
-        g_param_spec_string("socket", "socket",
-                            "Socket of the daemon; by default the user's or the system's daemon, "
-                            "or one of the pipeline's own",
-                            NULL,
-                            G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY));
+    text_install(
+        object, PROP_SOCKET, "socket",
+        "Socket of the daemon; by default the user's or the system's daemon, or one of the "
+        "pipeline's own");
 }
 
 static void pelton_dec_class_init(PeltonDecClass *klass)

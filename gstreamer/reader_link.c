@@ -28,38 +28,34 @@ struct stream_link {
 /* ---- words ---- */
 
 /* GStreamer's class of an error of libpelton. */
+static const struct {
+    int code;
+    bool stream; /* the domain: else resource */
+    int word;
+} classes[] = {
+    {PELTON_ERR_INPUT, false, GST_RESOURCE_ERROR_NOT_FOUND},
+    {PELTON_ERR_NOT_FOUND, false, GST_RESOURCE_ERROR_NOT_FOUND},
+    {PELTON_ERR_UNSUPPORTED, true, GST_STREAM_ERROR_WRONG_TYPE},
+    {PELTON_ERR_DECODE, true, GST_STREAM_ERROR_DECODE},
+    {PELTON_ERR_PERMISSION, false, GST_RESOURCE_ERROR_NOT_AUTHORIZED},
+    {PELTON_ERR_AUTH, false, GST_RESOURCE_ERROR_NOT_AUTHORIZED},
+    {PELTON_ERR_BUSY, false, GST_RESOURCE_ERROR_BUSY},
+    {PELTON_ERR_USAGE, false, GST_RESOURCE_ERROR_SETTINGS},
+    {PELTON_ERR_NO_DAEMON, false, GST_RESOURCE_ERROR_OPEN_READ},
+    {PELTON_ERR_NO_DEVICE, false, GST_RESOURCE_ERROR_OPEN_READ},
+    {PELTON_ERR_REFUSED, false, GST_RESOURCE_ERROR_OPEN_READ},
+    {PELTON_ERR_DNS, false, GST_RESOURCE_ERROR_OPEN_READ},
+    {0, false, GST_RESOURCE_ERROR_READ}, /* all others */
+};
+
 static void failure_post(GstElement *element, const struct pelton_failure *f)
 {
-    switch (f->code) {
-    case PELTON_ERR_INPUT:
-    case PELTON_ERR_NOT_FOUND:
-        GST_ELEMENT_ERROR(element, RESOURCE, NOT_FOUND, ("%s", f->cause), ("%s", f->hint));
-        break;
-    case PELTON_ERR_UNSUPPORTED:
-        GST_ELEMENT_ERROR(element, STREAM, WRONG_TYPE, ("%s", f->cause), ("%s", f->hint));
-        break;
-    case PELTON_ERR_DECODE:
-        GST_ELEMENT_ERROR(element, STREAM, DECODE, ("%s", f->cause), ("%s", f->hint));
-        break;
-    case PELTON_ERR_PERMISSION:
-    case PELTON_ERR_AUTH:
-        GST_ELEMENT_ERROR(element, RESOURCE, NOT_AUTHORIZED, ("%s", f->cause), ("%s", f->hint));
-        break;
-    case PELTON_ERR_BUSY:
-        GST_ELEMENT_ERROR(element, RESOURCE, BUSY, ("%s", f->cause), ("%s", f->hint));
-        break;
-    case PELTON_ERR_USAGE:
-        GST_ELEMENT_ERROR(element, RESOURCE, SETTINGS, ("%s", f->cause), ("%s", f->hint));
-        break;
-    case PELTON_ERR_NO_DAEMON:
-    case PELTON_ERR_NO_DEVICE:
-    case PELTON_ERR_REFUSED:
-    case PELTON_ERR_DNS:
-        GST_ELEMENT_ERROR(element, RESOURCE, OPEN_READ, ("%s", f->cause), ("%s", f->hint));
-        break;
-    default:
-        GST_ELEMENT_ERROR(element, RESOURCE, READ, ("%s", f->cause), ("%s", f->hint));
-    }
+    size_t i = 0;
+    while (classes[i].code && classes[i].code != f->code)
+        i++;
+    gst_element_message_full(
+        element, GST_MESSAGE_ERROR, classes[i].stream ? GST_STREAM_ERROR : GST_RESOURCE_ERROR,
+        classes[i].word, g_strdup(f->cause), g_strdup(f->hint), __FILE__, __func__, __LINE__);
 }
 
 void stream_link_complain(struct stream_link *stream, GstElement *element)

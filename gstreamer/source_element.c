@@ -4,6 +4,7 @@
 #include "gstreamer/frame_buffer.h"
 #include "gstreamer/source_clock.h"
 #include "gstreamer/source_wish.h"
+#include "gstreamer/text_property.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -408,14 +409,6 @@ static GType policy_type(void)
     if (g_once_init_enter(&type))
         g_once_init_leave(&type, g_enum_register_static("PeltonSrcPolicy", values));
     return type;
-}
-
-static void text_install(GObjectClass *object, guint id, const char *name, const char *blurb)
-{
-    g_object_class_install_property(
-        object, id,
-        g_param_spec_string(name, name, blurb, NULL,
-                            G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY));
 }
 
 static void properties_install(GObjectClass *object)
