@@ -44,7 +44,12 @@ def parser(text):
 
 def arguments(text, *programs):
     """The arguments of a test whose description is text. Without the programs it is skipped."""
-    args = parser(text).parse_args()
+    return parsed(parser(text), *programs)
+
+
+def parsed(p, *programs):
+    """The arguments that p, of parser(), reads. Without the programs the test is skipped."""
+    args = p.parse_args()
     for program in (args.ffmpeg, *programs):
         if not shutil.which(program):
             print("skipped: no", program)

@@ -18,13 +18,19 @@ static void dct4_line(int32_t *v, int step)
     v[3 * step] = d - 2 * c;
 }
 
+/* Rows, then columns, of n x n values */
+static void block_transform(const int32_t *in, int32_t *out, int n, void (*line)(int32_t *, int))
+{
+    memmove(out, in, (size_t)(n * n) * sizeof(out[0]));
+    for (int i = 0; i < n; i++)
+        line(out + n * i, 1);
+    for (int i = 0; i < n; i++)
+        line(out + i, n);
+}
+
 void forward_dct4(const int32_t r[16], int32_t c[16])
 {
-    memmove(c, r, 16 * sizeof(c[0]));
-    for (int i = 0; i < 4; i++)
-        dct4_line(c + 4 * i, 1);
-    for (int i = 0; i < 4; i++)
-        dct4_line(c + i, 4);
+    block_transform(r, c, 4, dct4_line);
 }
 
 /* One dimension: the transpose of that of 8.5.13 */
@@ -51,11 +57,7 @@ static void dct8_line(int32_t *v, int step)
 
 void forward_dct8(const int32_t r[64], int32_t c[64])
 {
-    memmove(c, r, 64 * sizeof(c[0]));
-    for (int i = 0; i < 8; i++)
-        dct8_line(c + 8 * i, 1);
-    for (int i = 0; i < 8; i++)
-        dct8_line(c + i, 8);
+    block_transform(r, c, 8, dct8_line);
 }
 
 static void hadamard4_line(int32_t *v, int step)
@@ -70,11 +72,7 @@ static void hadamard4_line(int32_t *v, int step)
 
 void forward_luma_dc(const int32_t c[16], int32_t out[16])
 {
-    memmove(out, c, 16 * sizeof(out[0]));
-    for (int i = 0; i < 4; i++)
-        hadamard4_line(out + 4 * i, 1);
-    for (int i = 0; i < 4; i++)
-        hadamard4_line(out + i, 4);
+    block_transform(c, out, 4, hadamard4_line);
     for (int i = 0; i < 16; i++)
         out[i] = (out[i] + 1) >> 1;
 }

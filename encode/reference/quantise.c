@@ -28,8 +28,8 @@
 static const int product4[4] = {4, 5, 4, 5};
 static const int product8[8] = {256, 289, 160, 289, 256, 289, 160, 289};
 
-/* A coefficient c of value v / 64 after the inverse transform, where its level is 1, has v = scale
- * * product / 16 (4x4) or scale * product / 64 (8x8): the factors are 64 / v, in fixed point. */
+/* A coefficient of level 1 has the value v / 64 after the inverse transform. v is scale * product /
+ * 16 in 4x4, and scale * product / 64 in 8x8. The factors are 64 / v, in fixed point. */
 struct quantiser quantiser_at(int qp, int rounding, int level_max)
 {
     struct quantiser q = {.qp = qp, .rounding = rounding, .level_max = level_max};

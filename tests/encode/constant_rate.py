@@ -8,7 +8,7 @@ encoder reconstructed.
 
 Exit codes: 0, 1, 77 skipped (no FFmpeg).
 """
-import argparse, hashlib, pathlib, re, shutil, subprocess, sys, tempfile
+import hashlib, pathlib, re, subprocess, sys, tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import peltontest as t
@@ -51,14 +51,10 @@ def encode(args, clip, rate, folder):
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    p.add_argument("--bin", default=t.BINARIES)
+    p = t.parser(__doc__)
     p.add_argument("--rates", default="150000,400000")
     p.add_argument("--seconds", type=int, default=4)
-    args = p.parse_args()
-    if not shutil.which("ffmpeg"):
-        print("SKIPPED: no ffmpeg")
-        return t.SKIPPED
+    args = t.parsed(p)
     faults = 0
     with tempfile.TemporaryDirectory() as folder:
         make_clip(folder + "/clip.y4m", args.seconds)

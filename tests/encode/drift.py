@@ -10,7 +10,7 @@ pelton's (refdec: codec/ and the slow reference) are equal, every frame. FFmpeg 
 
 Exit codes: 0 all equal, 1 not, 77 skipped (no FFmpeg).
 """
-import pathlib, random, shutil, subprocess, sys, tempfile
+import pathlib, random, subprocess, sys, tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
@@ -83,9 +83,7 @@ def main():
     p.add_argument("--count", type=int, default=12)
     p.add_argument("--frames", type=int, default=8)
     p.add_argument("--clip")
-    args = p.parse_args()
-    if not shutil.which("ffmpeg"):
-        sys.exit(77)
+    args = t.parsed(p)
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
         for i in range(args.count):

@@ -5,10 +5,10 @@
  * and compares the records of each picture, and the frames.
  *
  *   recode [options] IN OUT
- *     --cavlc, --cabac  the entropy coding that is written (else: that of each slice)
- *     --frames N        ends after N pictures
- *     --parse           reconstructs no samples: records alone are compared
- *     --time            prints how fast bins are made and coded, and CAVLC is written
+ *     --cavlc, --cabac  The entropy coding that is written; else that of each slice.
+ *     --frames N        Ends after N pictures.
+ *     --parse           Reconstructs no samples: records alone are compared.
+ *     --time            Prints how fast bins are made and coded, and CAVLC is written.
  *
  * Prints pictures, slices that were written and copied, causes of refusals, and the MD5 of all
  * frames. Exit: 0 equal, 1 a difference, 2 usage.

@@ -11,7 +11,7 @@ no error and the same frames.
 
 Exit codes: 0 all equal, 1 not, 77 skipped (no FFmpeg).
 """
-import argparse, csv, hashlib, os, pathlib, re, shutil, subprocess, sys, tempfile
+import csv, hashlib, os, pathlib, re, subprocess, sys, tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
@@ -93,14 +93,10 @@ def sources(args, folder):
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    p.add_argument("--bin", default=t.BINARIES)
+    p = t.parser(__doc__)
     p.add_argument("--all", action="store_true")
     p.add_argument("--count", type=int, default=12)
-    args = p.parse_args()
-    if not shutil.which("ffmpeg"):
-        print("SKIPPED: no ffmpeg")
-        return 77
+    args = t.parsed(p)
     faults = slices = runs = judged = 0
     with tempfile.TemporaryDirectory() as folder:
         for path, name, expected, options in sources(args, folder):

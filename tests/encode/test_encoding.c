@@ -172,16 +172,21 @@ static void refusals(void **state)
             e.transform_8x8 = false, e.chroma_format_idc = 0);
 }
 
+static void make_sets(const struct encoding *e, struct h264_sps *sps, struct h264_pps *pps)
+{
+    struct encoding_limits limits;
+    char why[ENCODING_WHY];
+    assert_int_equal(encoding_check(e, &limits, why), 0);
+    encoding_sets(e, &limits, sps, pps);
+}
+
 static void odd_luma_alone(void **state)
 {
     struct encoding e = wish(321, 239);
-    struct encoding_limits limits;
     struct h264_sps sps;
     struct h264_pps pps;
-    char why[ENCODING_WHY];
     e.chroma_format_idc = 0;
-    assert_int_equal(encoding_check(&e, &limits, why), 0);
-    encoding_sets(&e, &limits, &sps, &pps);
+    make_sets(&e, &sps, &pps);
     assert_int_equal(sps.crop_right, 15);
     assert_int_equal(sps.crop_bottom, 1);
 }
@@ -189,17 +194,14 @@ static void odd_luma_alone(void **state)
 static void sets(void **state)
 {
     struct encoding e = wish(1920, 1080);
-    struct encoding_limits limits;
     struct h264_sps sps;
     struct h264_pps pps;
-    char why[ENCODING_WHY];
     e.references = 3;
     e.rate = 30000, e.rate_scale = 1001;
     e.sar_width = 4, e.sar_height = 3;
     e.colour = (struct encoding_colour){9, 16, 9, true};
     e.qp = 30, e.chroma_qp_offset = -2;
-    assert_int_equal(encoding_check(&e, &limits, why), 0);
-    encoding_sets(&e, &limits, &sps, &pps);
+    make_sets(&e, &sps, &pps);
     assert_int_equal(sps.profile_idc, 100);
     assert_int_equal(sps.level_idc, 40);
     assert_int_equal(sps.crop_bottom, 8);
@@ -217,8 +219,7 @@ static void sets(void **state)
     e.cabac = e.transform_8x8 = false;
     e.level_idc = 9;
     e.sar_width = 64, e.sar_height = 45;
-    assert_int_equal(encoding_check(&e, &limits, why), 0);
-    encoding_sets(&e, &limits, &sps, &pps);
+    make_sets(&e, &sps, &pps);
     assert_int_equal(sps.level_idc, 11); /* level 1b (A.3.1) */
     assert_int_equal(sps.constraint_flags, 0xd0);
     assert_int_equal(sps.vui.aspect_ratio_idc, 255);

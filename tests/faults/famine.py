@@ -231,10 +231,7 @@ def main():
     cases = {f.__name__: f for f in (disks, descriptors, memory)}
     p = t.parser(__doc__)
     p.add_argument("case", choices=cases)
-    args = p.parse_args()
-    if not shutil.which(args.ffmpeg):
-        print("skipped: no", args.ffmpeg)
-        return t.SKIPPED
+    args = t.parsed(p)
     with tempfile.TemporaryDirectory() as folder:
         cases[args.case](args, folder)
     return 1 if FAILURES else 0
