@@ -21,9 +21,11 @@ def check(good, what):
 
 
 def make_clip(args, folder):
-    """A few frames of a real scene where the clips are, else of FFmpeg's test scene."""
+    """A few frames of a real scene where the clips are, else of FFmpeg's test scene, as dark and as
+    pale as a real one: exposure control has room on both sides."""
     path = folder + "/scene.mp4"
-    source = ["-i", str(CLIP)] if CLIP.exists() else ["-f", "lavfi", "-i", "testsrc2=size=640x360"]
+    built = "testsrc2=size=640x360,gblur=4,hue=s=0.2,lutyuv=y=val*0.6"
+    source = ["-i", str(CLIP)] if CLIP.exists() else ["-f", "lavfi", "-i", built]
     subprocess.run([args.ffmpeg, "-v", "error", "-nostdin", "-y", *source, "-vf", "scale=640:360",
                     "-frames:v", "8", "-c:v", "libx264", "-pix_fmt",
                     "yuv420p", path], check=True)

@@ -59,9 +59,9 @@ def figures(b, web):
 def at_the_edge(b):
     """A page that was held up for 3 s is near the newest frame again, by a jump."""
     b.stall(ms=3000)
-    w.t.wait_until(lambda: b.video()["lag"] < LAG_S, 10)
-    v = b.video()
-    w.check(0 <= v["lag"] < LAG_S and plays(b), f"held up for 3 s, then {v['lag']:.2f} s behind")
+    lags = [b.video()["lag"]]
+    w.t.wait_until(lambda: lags.append(b.video()["lag"]) or 0 <= lags[-1] < LAG_S, 10)
+    w.check(0 <= lags[-1] < LAG_S and plays(b), f"held up for 3 s, then {lags[-1]:.2f} s behind")
 
 
 def first_rate(b, web):
