@@ -175,9 +175,3 @@ bool ae_frame(struct ae *ae, const struct ae_measure *m)
     ae->asked = next;
     return changed;
 }
-
-const char *ae_state_name(enum ae_state state)
-{
-    static const char *const names[] = {"searching", "converged", "locked"};
-    return names[state];
-}

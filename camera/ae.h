@@ -69,6 +69,4 @@ bool ae_frame(struct ae *ae, const struct ae_measure *m);
  * allow. */
 struct ae_exposure ae_split(const struct ae_params *params, double total);
 
-const char *ae_state_name(enum ae_state state);
-
 #endif

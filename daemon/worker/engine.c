@@ -279,11 +279,6 @@ int engine_need_gpu(struct engine *e)
     return err;
 }
 
-bool engine_has_lavc(const struct engine *e)
-{
-    return e->lavc;
-}
-
 const struct gpu_device_info *engine_device(const struct engine *e)
 {
     return e->device;

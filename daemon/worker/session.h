@@ -71,8 +71,6 @@ const struct gpu_device_info *engine_device(const struct engine *e);
 /* Opens the device where that was put off, and starts its threads. Any thread, without the lock. 0
  * or enum pelton_error. */
 int engine_need_gpu(struct engine *e);
-/* Sessions are decoded by libavcodec where it can. */
-bool engine_has_lavc(const struct engine *e);
 /* that the device entropy-decodes at once; 0: the CPU does it */
 uint32_t engine_entropy_pictures(struct engine *e);
 /* closes all sessions first */

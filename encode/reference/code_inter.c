@@ -10,7 +10,7 @@
 
 /* One way to code a macroblock */
 struct inter_coding {
-    uint32_t cost; /* in units of cost_ssd */
+    uint32_t cost; /* squared differences, and bits */
     unsigned coded[3];
     bool transform_8x8;
     struct rec_motion motion;

@@ -16,18 +16,6 @@ uint32_t cost_sad(const uint16_t *a, ptrdiff_t a_stride, const uint16_t *b, ptrd
     return sum;
 }
 
-uint32_t cost_ssd(const uint16_t *a, ptrdiff_t a_stride, const uint16_t *b, ptrdiff_t b_stride,
-                  int w, int h)
-{
-    uint32_t sum = 0;
-    for (int y = 0; y < h; y++)
-        for (int x = 0; x < w; x++) {
-            int d = a[y * a_stride + x] - b[y * b_stride + x];
-            sum += (uint32_t)(d * d);
-        }
-    return sum;
-}
-
 static void butterfly4(int32_t *v, int step)
 {
     int32_t a = v[0] + v[2 * step], b = v[step] + v[3 * step];

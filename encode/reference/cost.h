@@ -11,9 +11,6 @@
 /* Sum of absolute differences */
 uint32_t cost_sad(const uint16_t *a, ptrdiff_t a_stride, const uint16_t *b, ptrdiff_t b_stride,
                   int w, int h);
-/* Sum of squared differences */
-uint32_t cost_ssd(const uint16_t *a, ptrdiff_t a_stride, const uint16_t *b, ptrdiff_t b_stride,
-                  int w, int h);
 /* Half the sum of absolute values of 4x4 Hadamard transforms of the differences; w and h are
  * multiples of 4. */
 uint32_t cost_satd(const uint16_t *a, ptrdiff_t a_stride, const uint16_t *b, ptrdiff_t b_stride,
@@ -25,7 +22,7 @@ int cost_se_bits(int v);
 
 /* Bits weigh this many 16ths of a unit of cost_satd at a QP: 2^((QP - 12) / 6) units. */
 uint32_t cost_lambda(int qp);
-/* Units of cost_ssd that a bit weighs: its square, times 0.6. In 16ths */
+/* Units of squared differences that a bit weighs: its square, times 0.6. In 16ths */
 uint32_t cost_lambda_ssd(int qp);
 
 #endif

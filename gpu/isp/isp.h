@@ -178,8 +178,7 @@ struct isp_options {
 };
 
 int isp_create(struct gpu *g, const struct isp_options *options, struct isp **out);
-void isp_free(struct isp *isp);             /* waits; after all its cameras. NULL allowed */
-uint64_t isp_memory(const struct isp *isp); /* device bytes of it and its cameras */
+void isp_free(struct isp *isp); /* waits; after all its cameras. NULL allowed */
 
 /* why: filled where GPU_ERR_INVALID comes back. */
 int isp_camera_create(struct isp *isp, const struct isp_params *params, struct isp_camera **out,

@@ -70,7 +70,6 @@ static int upload_table(struct isp_camera *c, const uint32_t *table, uint64_t by
     memcpy(staging.map, table, bytes);
     struct table_copy copy = {staging.buffer, c->table.buffer, bytes};
     TRY(gpu_run(g, record_table, &copy));
-    c->isp->table_bytes += bytes;
 error:
     gpu_buffer_free(g, &staging);
     return err;
@@ -202,7 +201,6 @@ void isp_camera_free(struct isp_camera *c)
             isp->work); /* flights name their frames' cameras until they are found complete */
     if (c->descriptors)
         isp->g->vk.vkDestroyDescriptorPool(isp->g->device, c->descriptors, NULL);
-    isp->table_bytes -= c->table.size;
     gpu_buffer_free(isp->g, &c->table);
     free(c);
 }

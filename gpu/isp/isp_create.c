@@ -193,14 +193,3 @@ void isp_free(struct isp *isp)
     g->vk.vkDestroyDescriptorPool(g->device, isp->descriptors, NULL);
     free(isp);
 }
-
-uint64_t isp_memory(const struct isp *isp)
-{
-    uint64_t bytes = isp->table_bytes + isp->rgb.size + isp->blur.size + isp->factors.size;
-    for (uint32_t i = 0; i < isp->flight_count; i++) {
-        const struct isp_flight *f = &isp->flights[i];
-        bytes += (isp->g->unified ? f->staging.size : f->upload.size) + f->output.size +
-                 f->statistics.size;
-    }
-    return bytes;
-}

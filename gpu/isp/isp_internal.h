@@ -91,7 +91,6 @@ struct isp {
     struct isp_flight flights[ISP_MAX_FLIGHT];
     uint64_t raw_size, out_size; /* capacities of a flight's buffers */
     uint64_t pixels; /* of the largest camera that is not fused; rgb holds `group` times as many */
-    uint64_t table_bytes;     /* of all cameras */
     uint64_t submitted, done; /* tickets */
     struct isp_times times;
 };
