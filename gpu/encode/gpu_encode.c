@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define MAX_PASSES 24
-#define MOST_SETS  256 /* enc_picture.reference has bytes */
+#define MOST_SETS  65536 /* enc_picture.reference has 16 bits */
 /* Resource of barriers beside the bindings: memory that the host reads */
 #define RESULTS (1u << ENC_BINDINGS)
 
@@ -30,7 +30,8 @@ struct gpu_encode {
     VkDescriptorSet set;
     struct gpu_queue *queue;
     struct gpu_work *work;
-    bool filled; /* the quantiser's tables are on the device */
+    struct enc_picture *heads; /* of references that are made */
+    bool filled;               /* the quantiser's tables are on the device */
 };
 
 /* ---- life ---- */
@@ -98,7 +99,7 @@ static int create_buffers(struct gpu_encode *e)
         buffers[i] = e->device[i].buffer;
     }
     up = sizes[ENC_BIND_FRAMES] + sizes[ENC_BIND_PICTURES] + sizes[ENC_BIND_OFFSETS] +
-         sizes[ENC_BIND_QUANTISER];
+         sizes[ENC_BIND_QUANTISER] + sizes[ENC_BIND_LAST];
     down = result_at(e, ENC_BIND_COEFFS) + sizes[ENC_BIND_COEFFS];
     down = down < set_size(&e->params) ? set_size(&e->params) : down; /* gpu_encode_read */
     TRY(gpu_buffer_create(e->g, up, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, GPU_MEMORY_UPLOAD, &e->up));
@@ -139,6 +140,10 @@ int gpu_encode_create(struct gpu *g, const struct gpu_encode_params *params,
         return GPU_ERR_NOMEM;
     e->g = g;
     e->params = *params;
+    e->heads = calloc(params->pictures, sizeof(*e->heads));
+    if (!e->heads)
+        err = GPU_ERR_NOMEM;
+    TRY(err);
     TRY(gpu_layout_get(g, &(struct gpu_bindings){.buffers = (1u << ENC_BINDINGS) - 1},
                        sizeof(struct enc_args), &e->layout));
     TRY(create_buffers(e));
@@ -165,6 +170,7 @@ void gpu_encode_free(struct gpu_encode *e)
         gpu_buffer_free(e->g, &e->device[i]);
     gpu_buffer_free(e->g, &e->up);
     gpu_buffer_free(e->g, &e->down);
+    free(e->heads);
     free(e);
 }
 
@@ -219,49 +225,56 @@ static int encode_end(struct gpu_encode *e, struct gpu_submission *s)
     return err < 0 ? err : gpu_work_drain(e->work);
 }
 
-/* Bytes of the host to the start of a binding; *at: where e->up has room */
+/* Bytes of the host to a binding; *at: where e->up has room */
 static void record_input(struct gpu_encode *e, struct gpu_submission *s, uint32_t binding,
-                         const void *from, uint64_t size, uint64_t *at)
+                         uint64_t to, const void *from, uint64_t size, uint64_t *at)
 {
     memcpy(e->up.map + *at, from, size);
     gpu_work_sync(s, BARRIER_TRANSFER, 0, 1u << binding);
-    record_copy(e, s, e->up.buffer, *at, e->device[binding].buffer, 0, size);
+    record_copy(e, s, e->up.buffer, *at, e->device[binding].buffer, to, size);
     *at += (size + 3) / 4 * 4;
 }
 
-/* Frames and heads of pictures go up; their sets are made. */
-static void record_planes(struct gpu_encode *e, struct gpu_submission *s,
-                          const struct enc_picture *pictures, uint32_t count, const uint8_t *frames,
-                          uint64_t *at)
+/* Chroma of a frame goes into its set as it is; luma is there for encode_load. */
+static void record_frame(struct gpu_encode *e, struct gpu_submission *s, uint32_t picture,
+                         uint32_t set, const uint8_t *frame, uint64_t *at)
 {
-    uint64_t frame = gpu_encode_frame_size(e), set = set_size(&e->params), luma = frame / 3 * 2;
-    uint64_t w = 16ull * e->params.mb_width, h = 16ull * e->params.mb_height;
-    record_input(e, s, ENC_BIND_PICTURES, pictures, count * sizeof(*pictures), at);
-    record_input(e, s, ENC_BIND_FRAMES, frames, count * frame, at);
-    gpu_work_sync(s, BARRIER_TRANSFER, 1u << ENC_BIND_FRAMES, 1u << ENC_BIND_PLANES);
-    for (uint32_t i = 0; i < count; i++)
-        record_copy(e, s, e->device[ENC_BIND_FRAMES].buffer, i * frame + luma,
-                    e->device[ENC_BIND_PLANES].buffer,
-                    pictures[i].source * set + ENC_CHROMA_AT(w, h), frame - luma);
-    record_group(e, s, ENCODE_PLANES, count, false);
+    uint64_t luma = 256 * mb_count(&e->params), w = 16ull * e->params.mb_width,
+             h = 16ull * e->params.mb_height;
+    record_input(e, s, ENC_BIND_FRAMES, picture * luma / 2 * 3, frame, luma, at);
+    record_input(e, s, ENC_BIND_PLANES, set * set_size(&e->params) + ENC_CHROMA_AT(w, h),
+                 frame + luma, luma / 2, at);
 }
 
-int gpu_encode_references(struct gpu_encode *e, const uint8_t *frames, const uint32_t *sets,
-                          uint32_t count)
+/* ---- references ---- */
+
+static bool references_valid(const struct gpu_encode *e,
+                             const struct gpu_encode_reference *references, uint32_t count)
 {
-    struct enc_picture pictures[MOST_SETS] = {0};
+    bool good = count > 0 && count <= e->params.pictures;
+    for (uint32_t i = 0; good && i < count; i++)
+        good = references[i].set >= e->params.pictures && references[i].set < e->params.sets &&
+               references[i].stream < e->params.streams;
+    return good;
+}
+
+int gpu_encode_accept(struct gpu_encode *e, const struct gpu_encode_reference *references,
+                      uint32_t count)
+{
+    uint64_t motion = mb_count(&e->params) * sizeof(struct rec_motion), at = 0;
     struct gpu_submission *s;
-    uint64_t at = 0;
     int err = GPU_OK;
-    if (!count || count > e->params.pictures)
+    if (!references_valid(e, references, count))
         return GPU_ERR_INVALID;
-    for (uint32_t i = 0; i < count; i++) {
-        if (sets[i] < e->params.pictures || sets[i] >= e->params.sets)
-            return GPU_ERR_INVALID;
-        pictures[i].source = sets[i];
-    }
     TRY(encode_begin(e, &s));
-    record_planes(e, s, pictures, count, frames, &at);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct gpu_encode_reference *r = &references[i];
+        e->heads[i] = (struct enc_picture){.source = r->set};
+        record_frame(e, s, i, r->set, r->frame, &at);
+        record_input(e, s, ENC_BIND_LAST, r->stream * motion, r->motion, motion, &at);
+    }
+    record_input(e, s, ENC_BIND_PICTURES, 0, e->heads, count * sizeof(*e->heads), &at);
+    record_group(e, s, ENCODE_PLANES, count, false);
     record_group(e, s, ENCODE_REFERENCES_ONLY, count, false);
     TRY(encode_end(e, s));
 error:
@@ -285,15 +298,15 @@ static bool pictures_valid(const struct gpu_encode *e, const struct enc_picture 
     return good;
 }
 
-static void record_offsets(struct gpu_encode *e, struct gpu_submission *s, const int8_t *offsets,
-                           uint32_t count, uint64_t *at)
+static void record_offsets(struct gpu_encode *e, struct gpu_submission *s,
+                           const int8_t *const *offsets, uint32_t count, uint64_t *at)
 {
-    if (offsets) {
-        record_input(e, s, ENC_BIND_OFFSETS, offsets, count * mb_count(&e->params), at);
-        return;
-    }
+    uint64_t mbs = mb_count(&e->params);
     gpu_work_sync(s, BARRIER_TRANSFER, 0, 1u << ENC_BIND_OFFSETS);
     e->g->vk.vkCmdFillBuffer(s->commands, e->device[ENC_BIND_OFFSETS].buffer, 0, VK_WHOLE_SIZE, 0);
+    for (uint32_t i = 0; offsets && i < count; i++)
+        if (offsets[i])
+            record_input(e, s, ENC_BIND_OFFSETS, i * mbs, offsets[i], mbs, at);
 }
 
 static void record_result(struct gpu_encode *e, struct gpu_submission *s, uint32_t binding,
@@ -305,7 +318,7 @@ static void record_result(struct gpu_encode *e, struct gpu_submission *s, uint32
 }
 
 static int decide_records(struct gpu_encode *e, const struct enc_picture *pictures, uint32_t count,
-                          const uint8_t *frames, const int8_t *offsets)
+                          const uint8_t *const *frames, const int8_t *const *offsets)
 {
     uint64_t mbs = count * mb_count(&e->params), at = 0;
     struct gpu_submission *s;
@@ -315,9 +328,12 @@ static int decide_records(struct gpu_encode *e, const struct enc_picture *pictur
         any_p |= pictures[i].ref_count > 0;
     TRY(encode_begin(e, &s));
     if (!e->filled)
-        record_input(e, s, ENC_BIND_QUANTISER, e->params.quantiser, sizeof(e->params.quantiser),
+        record_input(e, s, ENC_BIND_QUANTISER, 0, e->params.quantiser, sizeof(e->params.quantiser),
                      &at);
-    record_planes(e, s, pictures, count, frames, &at);
+    record_input(e, s, ENC_BIND_PICTURES, 0, pictures, count * sizeof(*pictures), &at);
+    for (uint32_t i = 0; i < count; i++)
+        record_frame(e, s, i, i, frames[i], &at);
+    record_group(e, s, ENCODE_PLANES, count, false);
     record_offsets(e, s, offsets, count, &at);
     record_group(e, s, ENCODE_DECISIONS, count, any_p);
     record_result(e, s, ENC_BIND_TOTALS, 0, 4 * count);
@@ -348,7 +364,8 @@ error:
 }
 
 int gpu_encode_decide(struct gpu_encode *e, const struct enc_picture *pictures, uint32_t count,
-                      const uint8_t *frames, const int8_t *offsets, struct gpu_encode_records *out)
+                      const uint8_t *const *frames, const int8_t *const *offsets,
+                      struct gpu_encode_records *out)
 {
     int err = GPU_OK;
     if (!pictures_valid(e, pictures, count))
@@ -361,25 +378,6 @@ int gpu_encode_decide(struct gpu_encode *e, const struct enc_picture *pictures, 
         .coeffs = (const void *)(e->down.map + result_at(e, ENC_BIND_COEFFS)),
         .totals = (const void *)(e->down.map + result_at(e, ENC_BIND_TOTALS)),
     };
-error:
-    return err;
-}
-
-int gpu_encode_accept(struct gpu_encode *e, const uint32_t *pictures, const uint32_t *streams,
-                      uint32_t count)
-{
-    uint64_t size = mb_count(&e->params) * sizeof(struct rec_motion);
-    struct gpu_submission *s;
-    int err = GPU_OK;
-    for (uint32_t i = 0; i < count; i++)
-        if (pictures[i] >= e->params.pictures || streams[i] >= e->params.streams)
-            return GPU_ERR_INVALID;
-    TRY(encode_begin(e, &s));
-    gpu_work_sync(s, BARRIER_TRANSFER, 1u << ENC_BIND_MOTION, 1u << ENC_BIND_LAST);
-    for (uint32_t i = 0; i < count; i++)
-        record_copy(e, s, e->device[ENC_BIND_MOTION].buffer, pictures[i] * size,
-                    e->device[ENC_BIND_LAST].buffer, streams[i] * size, size);
-    TRY(encode_end(e, s));
 error:
     return err;
 }

@@ -27,11 +27,6 @@ void gpu_encode_free(struct gpu_encode *e); /* NULL is allowed */
  * chroma is there, and not read. */
 uint64_t gpu_encode_frame_size(const struct gpu_encode *e);
 
-/* Make the sets of references from frames: that of frame i is sets[i]. Waits. GPU_ERR_INVALID: a
- * set is a source, or not there; count is 0, or more than those of a batch. */
-int gpu_encode_references(struct gpu_encode *e, const uint8_t *frames, const uint32_t *sets,
-                          uint32_t count);
-
 /* What was decided of a batch: [picture][..]. Valid until the next call. */
 struct gpu_encode_records {
     const struct rec_mb *mbs;        /* by macroblock */
@@ -41,14 +36,22 @@ struct gpu_encode_records {
 };
 
 /* Decide pictures from their frames. Picture i takes set i for its source. offsets: of QP, by
- * macroblock; NULL: none. Waits. GPU_ERR_INVALID: a picture names a set or a stream that is not
- * there, or count as above. */
+ * macroblock; NULL, all or of a picture: none. Waits. GPU_ERR_INVALID: a picture names a set or a
+ * stream that is not there; count is 0, or more than those of a batch. */
 int gpu_encode_decide(struct gpu_encode *e, const struct enc_picture *pictures, uint32_t count,
-                      const uint8_t *frames, const int8_t *offsets, struct gpu_encode_records *out);
+                      const uint8_t *const *frames, const int8_t *const *offsets,
+                      struct gpu_encode_records *out);
 
-/* The motion of picture i of the last batch is that of the picture before, for its stream. For so
- * many pictures at once. Waits. */
-int gpu_encode_accept(struct gpu_encode *e, const uint32_t *pictures, const uint32_t *streams,
+/* A picture that becomes a reference */
+struct gpu_encode_reference {
+    const uint8_t *frame;            /* its filtered reconstruction, as above */
+    const struct rec_motion *motion; /* by macroblock: of the picture before, from now on */
+    uint32_t set, stream;
+};
+
+/* Make the sets of references, each of a stream of its own. Waits. GPU_ERR_INVALID: a set is a
+ * source, or not there, or count as above. */
+int gpu_encode_accept(struct gpu_encode *e, const struct gpu_encode_reference *references,
                       uint32_t count);
 
 /* Bytes of a binding as they are on the device. For tests. Waits. */

@@ -68,8 +68,8 @@
 
 /* A picture of a batch. Without references it is an I picture. 48 bytes */
 struct enc_picture {
-    REC_U32 source;                   /* its set of planes */
-    REC_U8 reference[ENC_REFERENCES]; /* sets of RefPicList0 */
+    REC_U32 source;                    /* its set of planes */
+    REC_U16 reference[ENC_REFERENCES]; /* sets of RefPicList0 */
     REC_U32 ref_count;
     REC_U32 lambda;    /* cost_lambda: a bit, in 16ths of a unit of cost */
     REC_U16 mv_max[2]; /* of the level, in quarter samples */
@@ -79,7 +79,7 @@ struct enc_picture {
     REC_I32 level_max;  /* greatest magnitude that the entropy coder can write */
     REC_I32 chroma_qp_offset;
     REC_U8 flags, slices, deblocking; /* disable_deblocking_filter_idc */
-    REC_U8 reserved[5];
+    REC_U8 reserved;
 };
 
 /* What the search found. The same as motion_search of the reference. */

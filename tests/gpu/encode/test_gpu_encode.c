@@ -99,9 +99,9 @@ static void beside_decide(struct beside *b, int time, bool skip)
     }
 }
 
-static uint8_t set_of(uint32_t stream, uint32_t slot)
+static uint16_t set_of(uint32_t stream, uint32_t slot)
 {
-    return (uint8_t)(STREAMS + stream * ENCODING_REFERENCES + slot % ENCODING_REFERENCES);
+    return (uint16_t)(STREAMS + stream * ENCODING_REFERENCES + slot % ENCODING_REFERENCES);
 }
 
 /* The head of the picture that was decided last. Pictures take turns in the sets of a stream. */
@@ -129,15 +129,18 @@ static struct enc_picture head_of(const struct beside *b, uint32_t i, int time, 
 /* The pictures are the newest references. */
 static void beside_advance(struct beside *b, int time)
 {
-    uint32_t which[STREAMS], sets[STREAMS];
+    struct gpu_encode_reference references[STREAMS];
     for (uint32_t i = 0; i < STREAMS; i++) {
-        which[i] = i;
-        sets[i] = set_of(i, (uint32_t)time);
-        frame_take(decider_frame(b->deciders[i]), b->frames + i * b->frame_bytes);
+        uint8_t *frame = b->frames + i * b->frame_bytes;
+        frame_take(decider_frame(b->deciders[i]), frame);
         decider_accept(b->deciders[i]);
+        references[i] =
+            (struct gpu_encode_reference){.frame = frame,
+                                          .motion = decider_work(b->deciders[i])->last_motion,
+                                          .set = set_of(i, (uint32_t)time),
+                                          .stream = i};
     }
-    assert_int_equal(gpu_encode_accept(b->gpu, which, which, STREAMS), GPU_OK);
-    assert_int_equal(gpu_encode_references(b->gpu, b->frames, sets, STREAMS), GPU_OK);
+    assert_int_equal(gpu_encode_accept(b->gpu, references, STREAMS), GPU_OK);
 }
 
 /* ---- what was made ---- */
@@ -229,10 +232,15 @@ static void check_records(struct beside *b, uint32_t stream)
 static void check_picture(struct beside *b, int time, bool skip)
 {
     struct enc_picture pictures[STREAMS];
+    const uint8_t *frames[STREAMS];
+    const int8_t *offsets[STREAMS];
     beside_decide(b, time, skip);
-    for (uint32_t i = 0; i < STREAMS; i++)
+    for (uint32_t i = 0; i < STREAMS; i++) {
         pictures[i] = head_of(b, i, time, skip);
-    assert_int_equal(gpu_encode_decide(b->gpu, pictures, STREAMS, b->frames, b->offsets, &b->got),
+        frames[i] = b->frames + i * b->frame_bytes;
+        offsets[i] = time & 1 ? b->offsets + i * b->mbs : NULL;
+    }
+    assert_int_equal(gpu_encode_decide(b->gpu, pictures, STREAMS, frames, offsets, &b->got),
                      GPU_OK);
     for (uint32_t i = 0; i < STREAMS; i++)
         check_records(b, i);
@@ -305,22 +313,30 @@ static void test_bad(void **state)
     struct enc_picture picture = {.source = 1};
     struct gpu_encode_records records;
     struct gpu_encode *e = NULL;
-    uint8_t frames[2 * 1536] = {0};
-    uint32_t set = 4, source = 1;
+    uint8_t frame[1536] = {0};
+    const uint8_t *frames[3] = {frame, frame, frame};
+    struct rec_motion motion[4];
+    struct gpu_encode_reference reference = {.frame = frame, .motion = motion, .set = 4};
     (void)state;
+    memset(motion, 0, sizeof(motion));
     assert_int_equal(gpu_encode_create(gpu, &params, &e), GPU_ERR_INVALID); /* no references */
     params.sets = 4;
     assert_int_equal(gpu_encode_create(gpu, &params, &e), GPU_OK);
-    assert_int_equal(gpu_encode_references(e, frames, &set, 1), GPU_ERR_INVALID);
-    assert_int_equal(gpu_encode_references(e, frames, &source, 1), GPU_ERR_INVALID);
-    assert_int_equal(gpu_encode_references(e, frames, &source, 0), GPU_ERR_INVALID);
+    assert_int_equal(gpu_encode_accept(e, &reference, 1), GPU_ERR_INVALID);
+    reference.set = 1; /* a source */
+    assert_int_equal(gpu_encode_accept(e, &reference, 1), GPU_ERR_INVALID);
+    reference.set = 2;
+    assert_int_equal(gpu_encode_accept(e, &reference, 0), GPU_ERR_INVALID);
+    reference.stream = 2;
+    assert_int_equal(gpu_encode_accept(e, &reference, 1), GPU_ERR_INVALID);
     assert_int_equal(gpu_encode_decide(e, &picture, 1, frames, NULL, &records), GPU_ERR_INVALID);
     picture = (struct enc_picture){.ref_count = 1}; /* a source is no reference */
     assert_int_equal(gpu_encode_decide(e, &picture, 1, frames, NULL, &records), GPU_ERR_INVALID);
     picture = (struct enc_picture){.stream = 2};
     assert_int_equal(gpu_encode_decide(e, &picture, 1, frames, NULL, &records), GPU_ERR_INVALID);
-    assert_int_equal(gpu_encode_accept(e, &source, &set, 1), GPU_ERR_INVALID);
-    assert_int_equal(gpu_encode_read(e, ENC_BIND_TOTALS, 16, 4, frames), GPU_ERR_INVALID);
+    picture.stream = 0;
+    assert_int_equal(gpu_encode_decide(e, &picture, 3, frames, NULL, &records), GPU_ERR_INVALID);
+    assert_int_equal(gpu_encode_read(e, ENC_BIND_TOTALS, 16, 4, frame), GPU_ERR_INVALID);
     gpu_encode_free(e);
 }
 

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Buffers of streams of one size, and the batches that their pictures form. A stream's thread hands
+ * in a job and waits. The first one that finds no batch running takes all jobs that wait, and runs
+ * them: so batches are as wide as there is work, and nobody waits for a batch to fill.
+ */
+#ifndef PELTON_ENCODE_STORE_H
+#define PELTON_ENCODE_STORE_H
+
+#include "gpu/encode/gpu_encode.h"
+
+#include <stdbool.h>
+
+struct encode_store;
+
+struct encode_store_params {
+    uint32_t mb_width, mb_height;
+    uint8_t chroma_format_idc, references;
+    uint32_t streams, pictures;
+};
+
+int encode_store_create(struct gpu *g, const struct encode_store_params *params,
+                        struct encode_store **out);
+void encode_store_free(struct encode_store *s); /* NULL is allowed */
+bool encode_store_fits(const struct encode_store *s, const struct encode_store_params *params);
+
+/* A stream's number in the store; false: it is full. Thread: any. */
+bool encode_store_enter(struct encode_store *s, uint32_t *stream);
+void encode_store_leave(struct encode_store *s, uint32_t stream);
+
+/* Where a stream's reconstructions lie: turns of slots of the frame store, and of sets of planes,
+ * of which there is one less */
+uint32_t encode_store_slot(const struct encode_store *s, uint32_t stream, uint32_t turn);
+uint32_t encode_store_set(const struct encode_store *s, uint32_t stream, uint32_t turn);
+
+/* Work on one picture, of its stream's thread. It is to be accepted, or decided. */
+struct encode_job {
+    uint32_t stream;
+    const struct rec_view *accept; /* reconstruct these records; NULL: decide */
+    uint32_t set;                  /* accept: of planes that are made */
+    uint8_t *frame; /* whole macroblocks. Decide: the source. Accept: the reconstruction is put
+                     * there */
+    /* decide */
+    struct enc_picture picture; /* but its source */
+    const int8_t *offsets;      /* of QP; NULL: none */
+    struct rec_mb *mbs;         /* the records are put there */
+    struct rec_motion *motion;
+    int16_t (*coeffs)[16];
+    uint32_t coeff_block_count;
+    /* of the store */
+    struct encode_job *next;
+    bool done;
+    int err;
+};
+
+/* Waits until it is done. Returns job->err. Thread: any. */
+int encode_store_run(struct encode_store *s, struct encode_job *job);
+
+/* Batches, pictures that were decided, and seconds of batches, so far: added up. Thread: any. */
+void encode_store_count(struct encode_store *s, uint64_t *batches, uint64_t *pictures,
+                        double *seconds);
+
+#endif

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Streams of an encoder on a GPU: their references, and the records of a picture as the writer of
+ * slices takes them. What a picture starts from follows encode/reference/decide.c.
+ */
+#include "gpu/encode/gpu_encoder.h"
+
+#include "encode/reference/cost.h"
+#include "gpu/encode/encode_store.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STREAMS 8
+
+struct store_list {
+    struct encode_store *store;
+    struct store_list *next;
+};
+
+struct gpu_encoder {
+    struct gpu *g;
+    struct gpu_encoder_params params;
+    pthread_mutex_t lock;
+    struct store_list *stores;
+};
+
+/* A stream */
+struct gpu_decider {
+    struct encode_store *store;
+    uint32_t stream;
+    const struct encoding *encoding;
+    const struct encoding_limits *limits;
+    uint32_t mb_count, slice_count;
+    uint32_t accepted; /* references, of which an IDR picture uses none */
+    uint32_t turn;     /* of the picture that is decided: pictures accepted so far */
+    uint32_t ref_count;
+    bool lost;               /* a reference could not be made */
+    uint8_t *source, *frame; /* whole macroblocks */
+    struct rec_slice slices[ENCODING_SLICES];
+    struct rec_scaling scaling;
+    struct rec_mb *mbs;
+    struct rec_motion *motion;
+    int16_t (*coeffs)[16];
+    struct rec_view view;
+};
+
+/* ---- life ---- */
+
+int gpu_encoder_create(struct gpu *g, const struct gpu_encoder_params *params,
+                       struct gpu_encoder **out)
+{
+    struct gpu_encoder *e = calloc(1, sizeof(*e));
+    if (!e)
+        return GPU_ERR_NOMEM;
+    e->g = g;
+    e->params.streams = params->streams ? params->streams : STREAMS;
+    e->params.pictures = params->pictures ? params->pictures : e->params.streams;
+    pthread_mutex_init(&e->lock, NULL);
+    *out = e;
+    return GPU_OK;
+}
+
+void gpu_encoder_free(struct gpu_encoder *e)
+{
+    if (!e)
+        return;
+    while (e->stores) {
+        struct store_list *next = e->stores->next;
+        encode_store_free(e->stores->store);
+        free(e->stores);
+        e->stores = next;
+    }
+    pthread_mutex_destroy(&e->lock);
+    free(e);
+}
+
+void gpu_encoder_count(struct gpu_encoder *e, struct gpu_encoder_counts *out)
+{
+    *out = (struct gpu_encoder_counts){0};
+    pthread_mutex_lock(&e->lock);
+    for (struct store_list *l = e->stores; l; l = l->next)
+        encode_store_count(l->store, &out->batches, &out->pictures, &out->seconds);
+    pthread_mutex_unlock(&e->lock);
+}
+
+/* A place in a store of this size; with the lock */
+static int encoder_place(struct gpu_encoder *e, const struct encode_store_params *params,
+                         struct gpu_decider *d)
+{
+    struct store_list *l;
+    int err;
+    for (l = e->stores; l; l = l->next)
+        if (encode_store_fits(l->store, params) && encode_store_enter(l->store, &d->stream)) {
+            d->store = l->store;
+            return GPU_OK;
+        }
+    l = calloc(1, sizeof(*l));
+    if (!l)
+        return GPU_ERR_NOMEM;
+    err = encode_store_create(e->g, params, &l->store);
+    if (err < 0) {
+        free(l);
+        return err;
+    }
+    l->next = e->stores;
+    e->stores = l;
+    d->store = l->store;
+    return encode_store_enter(d->store, &d->stream) ? GPU_OK : GPU_ERR_INVALID;
+}
+
+static bool decider_create_arrays(struct gpu_decider *d)
+{
+    size_t count = d->mb_count;
+    d->source = calloc(count, 384);
+    d->frame = calloc(count, 384);
+    d->mbs = calloc(count, sizeof(*d->mbs));
+    d->motion = calloc(count, sizeof(*d->motion));
+    d->coeffs = calloc(count * ENC_BLOCKS, sizeof(*d->coeffs));
+    return d->source && d->frame && d->mbs && d->motion && d->coeffs;
+}
+
+static void gpu_decider_end(void *ctx)
+{
+    struct gpu_decider *d = ctx;
+    if (d->store)
+        encode_store_leave(d->store, d->stream);
+    free(d->source);
+    free(d->frame);
+    free(d->mbs);
+    free(d->motion);
+    free(d->coeffs);
+    free(d);
+}
+
+static int decider_place(struct gpu_encoder *e, struct gpu_decider *d)
+{
+    struct encode_store_params params = {.mb_width = d->limits->mb_width,
+                                         .mb_height = d->limits->mb_height,
+                                         .chroma_format_idc = d->encoding->chroma_format_idc,
+                                         .references = d->encoding->references,
+                                         .streams = e->params.streams,
+                                         .pictures = e->params.pictures};
+    int err;
+    pthread_mutex_lock(&e->lock);
+    err = encoder_place(e, &params, d);
+    pthread_mutex_unlock(&e->lock);
+    return err;
+}
+
+/* ---- a picture's input ---- */
+
+/* Whole macroblocks: the last column and row repeat. */
+static void source_load(struct gpu_decider *d, const struct decider_source *from)
+{
+    uint8_t *out = d->source;
+    for (int c = 0; c < (d->encoding->chroma_format_idc ? 3 : 1); c++) {
+        uint32_t width = c ? (d->encoding->width + 1) / 2 : d->encoding->width;
+        uint32_t height = c ? (d->encoding->height + 1) / 2 : d->encoding->height;
+        uint32_t size = c ? 8 : 16, whole = d->limits->mb_width * size;
+        for (uint32_t y = 0; y < d->limits->mb_height * size; y++, out += whole) {
+            const uint8_t *row = from->plane[c] + (y < height ? y : height - 1) * from->stride[c];
+            memcpy(out, row, width);
+            memset(out + width, row[width - 1], whole - width);
+        }
+    }
+}
+
+static struct enc_picture picture_head(const struct gpu_decider *d, const struct decider_wish *wish)
+{
+    const struct encoding *e = d->encoding;
+    struct enc_picture p = {.qp = (uint32_t)wish->qp, .ref_count = wish->skip ? 0 : d->ref_count};
+    for (uint32_t r = 0; r < p.ref_count; r++)
+        p.reference[r] = (uint16_t)encode_store_set(d->store, d->stream, d->turn - 1 - r);
+    p.lambda = cost_lambda(wish->qp);
+    p.lambda_ssd = cost_lambda_ssd(wish->qp);
+    p.mv_max[0] = (uint16_t)d->limits->mv_x;
+    p.mv_max[1] = (uint16_t)d->limits->mv_y;
+    p.level_max = d->limits->max_level;
+    p.chroma_qp_offset = e->chroma_qp_offset;
+    p.flags = (uint8_t)((e->transform_8x8 ? ENC_TRANSFORM_8X8 : 0) |
+                        (e->chroma_format_idc ? ENC_CHROMA : 0) | (wish->skip ? ENC_SKIP_ALL : 0));
+    p.slices = e->slices;
+    p.deblocking = e->deblocking;
+    return p;
+}
+
+/* ---- records ---- */
+
+static void slices_fill(struct gpu_decider *d)
+{
+    const struct encoding *e = d->encoding;
+    d->slice_count = e->slices < d->limits->mb_height ? e->slices : d->limits->mb_height;
+    for (uint32_t i = 0; i < d->slice_count; i++) {
+        struct rec_slice *s = &d->slices[i];
+        *s = (struct rec_slice){.slice_type = d->ref_count ? 0 : 2,
+                                .num_ref = {(uint8_t)d->ref_count},
+                                .filter_offset_a = (int8_t)(2 * e->filter_offset_a),
+                                .filter_offset_b = (int8_t)(2 * e->filter_offset_b)};
+        for (uint32_t r = 0; r < d->ref_count; r++)
+            s->ref[0][r] = (uint16_t)REC_REF(
+                encode_store_slot(d->store, d->stream, d->turn - 1 - r), REC_FRAME);
+    }
+}
+
+static void view_fill(struct gpu_decider *d, uint32_t coeff_block_count)
+{
+    struct rec_picture *head = &d->view.head;
+    d->view = (struct rec_view){
+        .mbs = d->mbs,
+        .motion = d->motion,
+        .slices = d->slices,
+        .coeffs = d->coeffs,
+        .scaling = &d->scaling,
+        .slice_count = d->slice_count,
+        .coeff_block_count = coeff_block_count,
+        .scaling_count = 1,
+    };
+    *head = (struct rec_picture){
+        .slot = encode_store_slot(d->store, d->stream, d->turn),
+        .mb_width = d->limits->mb_width,
+        .mb_height = d->limits->mb_height,
+        .structure = REC_FRAME,
+        .chroma_format_idc = d->encoding->chroma_format_idc,
+        .bit_depth = {8, 8},
+        .coeff_bytes = 2,
+        .mb_count = d->mb_count,
+    };
+    for (uint32_t i = 0; i < d->mb_count; i++) {
+        head->has_inter |= d->mbs[i].kind == REC_MB_INTER;
+        head->has_intra |= d->mbs[i].kind != REC_MB_INTER;
+        head->has_deblock |= d->mbs[i].deblock != 0;
+    }
+}
+
+/* ---- the calls ---- */
+
+static int gpu_decide(void *ctx, const struct decider_source *source,
+                      const struct decider_wish *wish, struct rec_view *view)
+{
+    struct gpu_decider *d = ctx;
+    struct encode_job job = {.stream = d->stream,
+                             .frame = d->source,
+                             .offsets = wish->qp_offsets,
+                             .mbs = d->mbs,
+                             .motion = d->motion,
+                             .coeffs = d->coeffs};
+    d->ref_count = wish->idr ? 0 : d->accepted;
+    source_load(d, source);
+    slices_fill(d);
+    job.picture = picture_head(d, wish);
+    if (d->lost || encode_store_run(d->store, &job) < 0)
+        return -1;
+    view_fill(d, job.coeff_block_count);
+    *view = d->view;
+    return records_validate_content(&d->view, NULL) < 0 ? -1 : 0;
+}
+
+static void gpu_accept(void *ctx)
+{
+    struct gpu_decider *d = ctx;
+    struct encode_job job = {.stream = d->stream,
+                             .accept = &d->view,
+                             .frame = d->frame,
+                             .set = encode_store_set(d->store, d->stream, d->turn)};
+    d->lost = encode_store_run(d->store, &job) < 0;
+    d->turn++;
+    d->accepted =
+        d->ref_count < d->encoding->references ? d->ref_count + 1 : d->encoding->references;
+}
+
+const uint8_t *gpu_decider_frame(const void *ctx)
+{
+    return ((const struct gpu_decider *)ctx)->frame;
+}
+
+int gpu_decider_begin(void *ctx, const struct encoding *e, const struct encoding_limits *limits,
+                      struct decider_calls *out, char *why)
+{
+    struct gpu_decider *d = calloc(1, sizeof(*d));
+    int err = GPU_ERR_NOMEM;
+    if (d) {
+        d->encoding = e;
+        d->limits = limits;
+        d->mb_count = limits->mb_width * limits->mb_height;
+        memset(&d->scaling, 16, sizeof(d->scaling));
+        err = decider_create_arrays(d) ? decider_place(ctx, d) : GPU_ERR_NOMEM;
+    }
+    if (err < 0) {
+        snprintf(why, ENCODING_WHY, "the device has no room for the encoder: %s",
+                 gpu_error_text(err));
+        if (d)
+            gpu_decider_end(d);
+        return -1;
+    }
+    *out = (struct decider_calls){d, gpu_decide, gpu_accept, gpu_decider_end};
+    return 0;
+}

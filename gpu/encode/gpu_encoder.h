@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * An encoder's decisions on a GPU for many streams, behind encode/decider.h. Each stream has a
+ * thread. Pictures that wait at the same time, of one size, are one batch: their records come from
+ * the encoder's passes, their reconstruction from the decoder's. The records are those of
+ * encode/reference, in a batch of any width.
+ */
+#ifndef PELTON_GPU_ENCODER_H
+#define PELTON_GPU_ENCODER_H
+
+#include "encode/decider.h"
+#include "gpu/engine/gpu.h"
+
+struct gpu_encoder;
+
+struct gpu_encoder_params {
+    uint32_t streams;  /* that share buffers: more of the same size make more buffers; 0: 8 */
+    uint32_t pictures; /* of a batch, at most; 0: as many as streams */
+};
+
+int gpu_encoder_create(struct gpu *g, const struct gpu_encoder_params *params,
+                       struct gpu_encoder **out);
+/* After the end of all its deciders. NULL is allowed. */
+void gpu_encoder_free(struct gpu_encoder *e);
+
+/* ctx: the struct gpu_encoder. Thread: any. The decider's calls: any, one at a time for each. */
+decider_begin gpu_decider_begin;
+
+/* The filtered reconstruction of the picture that was accepted last: planes of whole macroblocks,
+ * one after the other. ctx: of the decider's calls. Valid until the next call of the decider. */
+const uint8_t *gpu_decider_frame(const void *ctx);
+
+/* Batches so far, and pictures that were decided in them. Thread: any. */
+struct gpu_encoder_counts {
+    uint64_t batches, pictures;
+    double seconds; /* in which a batch was running */
+};
+void gpu_encoder_count(struct gpu_encoder *e, struct gpu_encoder_counts *out);
+
+#endif
