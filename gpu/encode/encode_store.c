@@ -29,8 +29,7 @@ struct encode_store {
     pthread_cond_t changed;
     bool running;
     struct encode_job *first, **last; /* those that wait */
-    uint64_t batches, pictures;
-    double seconds;
+    struct gpu_encoder_counts counts; /* but passes */
     /* of the batch that runs */
     struct encode_job **jobs;
     struct enc_picture *heads;
@@ -198,13 +197,18 @@ uint32_t encode_store_set(const struct encode_store *s, uint32_t stream, uint32_
     return s->params.pictures + stream * s->params.references + turn % s->params.references;
 }
 
-void encode_store_count(struct encode_store *s, uint64_t *batches, uint64_t *pictures,
-                        double *seconds)
+void encode_store_count(struct encode_store *s, struct gpu_encoder_counts *sums)
 {
     pthread_mutex_lock(&s->lock);
-    *batches += s->batches;
-    *pictures += s->pictures;
-    *seconds += s->seconds;
+    sums->batches += s->counts.batches;
+    sums->pictures += s->counts.pictures;
+    sums->decide_s += s->counts.decide_s;
+    sums->accept_s += s->counts.accept_s;
+    for (uint32_t i = 0; i < GPU_ENCODER_PASSES && !s->running; i++) {
+        double seconds = 0;
+        sums->pass[i] = gpu_encode_time(s->encode, i, &seconds);
+        sums->pass_s[i] += seconds;
+    }
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -319,9 +323,9 @@ static void batch_run(struct encode_store *s)
         s->jobs[i]->done = true;
     }
     s->running = false;
-    s->batches += !accept;
-    s->pictures += accept ? 0 : count;
-    s->seconds += seconds_now() - begun;
+    s->counts.batches += !accept;
+    s->counts.pictures += accept ? 0 : count;
+    *(accept ? &s->counts.accept_s : &s->counts.decide_s) += seconds_now() - begun;
     pthread_cond_broadcast(&s->changed);
 }
 

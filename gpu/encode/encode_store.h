@@ -8,6 +8,7 @@
 #define PELTON_ENCODE_STORE_H
 
 #include "gpu/encode/gpu_encode.h"
+#include "gpu/encode/gpu_encoder.h"
 
 #include <stdbool.h>
 
@@ -56,8 +57,7 @@ struct encode_job {
 /* Waits until it is done. Returns job->err. Thread: any. */
 int encode_store_run(struct encode_store *s, struct encode_job *job);
 
-/* Batches, pictures that were decided, and seconds of batches, so far: added up. Thread: any. */
-void encode_store_count(struct encode_store *s, uint64_t *batches, uint64_t *pictures,
-                        double *seconds);
+/* Adds what the store has done to *sums. Thread: any. */
+void encode_store_count(struct encode_store *s, struct gpu_encoder_counts *sums);
 
 #endif

@@ -31,7 +31,8 @@ struct gpu_encode {
     struct gpu_queue *queue;
     struct gpu_work *work;
     struct enc_picture *heads; /* of references that are made */
-    bool filled;               /* the quantiser's tables are on the device */
+    double seconds[MAX_PASSES];
+    bool filled; /* the quantiser's tables are on the device */
 };
 
 /* ---- life ---- */
@@ -127,6 +128,27 @@ static int create_pipelines(struct gpu_encode *e)
     return gpu_pipelines_make(e->g, wants, encode_pass_count);
 }
 
+static void pass_add(void *ctx, uint32_t name, double seconds)
+{
+    struct gpu_encode *e = ctx;
+    if (name < MAX_PASSES)
+        e->seconds[name] += seconds;
+}
+
+/* gpu_work's done() */
+static void encode_done(void *ctx, const struct gpu_submission *s)
+{
+    gpu_work_times(s, pass_add, ctx);
+}
+
+const char *gpu_encode_time(const struct gpu_encode *e, uint32_t i, double *seconds)
+{
+    if (i >= encode_pass_count)
+        return NULL;
+    *seconds = e->seconds[i];
+    return encode_passes[i].name;
+}
+
 int gpu_encode_create(struct gpu *g, const struct gpu_encode_params *params,
                       struct gpu_encode **out)
 {
@@ -149,9 +171,13 @@ int gpu_encode_create(struct gpu *g, const struct gpu_encode_params *params,
     TRY(create_buffers(e));
     TRY(create_pipelines(e));
     TRY(gpu_queue_open(g, GPU_QUEUE_MAIN, &e->queue));
-    TRY(gpu_work_create(
-        g, &(struct gpu_work_params){.queues = {e->queue}, .depth = 1, .stamps = MAX_PASSES},
-        &e->work));
+    TRY(gpu_work_create(g,
+                        &(struct gpu_work_params){.queues = {e->queue},
+                                                  .depth = 1,
+                                                  .stamps = MAX_PASSES + 1,
+                                                  .done = encode_done,
+                                                  .ctx = e},
+                        &e->work));
     *out = e;
     return GPU_OK;
 error:

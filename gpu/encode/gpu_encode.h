@@ -54,6 +54,10 @@ struct gpu_encode_reference {
 int gpu_encode_accept(struct gpu_encode *e, const struct gpu_encode_reference *references,
                       uint32_t count);
 
+/* GPU seconds of pass i since creation, and its name; NULL: there is no such pass. Zeros without
+ * gpu_params.timestamps. Between calls. */
+const char *gpu_encode_time(const struct gpu_encode *e, uint32_t i, double *seconds);
+
 /* Bytes of a binding as they are on the device. For tests. Waits. */
 int gpu_encode_read(struct gpu_encode *e, uint32_t binding, uint64_t offset, uint64_t size,
                     void *out);

@@ -82,7 +82,7 @@ void gpu_encoder_count(struct gpu_encoder *e, struct gpu_encoder_counts *out)
     *out = (struct gpu_encoder_counts){0};
     pthread_mutex_lock(&e->lock);
     for (struct store_list *l = e->stores; l; l = l->next)
-        encode_store_count(l->store, &out->batches, &out->pictures, &out->seconds);
+        encode_store_count(l->store, out);
     pthread_mutex_unlock(&e->lock);
 }
 

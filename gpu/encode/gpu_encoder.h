@@ -30,10 +30,15 @@ decider_begin gpu_decider_begin;
  * one after the other. ctx: of the decider's calls. Valid until the next call of the decider. */
 const uint8_t *gpu_decider_frame(const void *ctx);
 
-/* Batches so far, and pictures that were decided in them. Thread: any. */
+#define GPU_ENCODER_PASSES 24
+
+/* What was done so far. Thread: any. */
 struct gpu_encoder_counts {
-    uint64_t batches, pictures;
-    double seconds; /* in which a batch was running */
+    uint64_t batches, pictures; /* decided */
+    double decide_s, accept_s;  /* in which batches were running */
+    /* of the GPU by pass, zeros without gpu_params.timestamps; NULL: no more passes */
+    const char *pass[GPU_ENCODER_PASSES + 1];
+    double pass_s[GPU_ENCODER_PASSES];
 };
 void gpu_encoder_count(struct gpu_encoder *e, struct gpu_encoder_counts *out);
 
