@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * See frame_encoder.h. A frame is turned and converted as pelton decode does, then encoded by the
- * reference on all CPUs. The failure modes are settings that do not fit the pictures, which the
- * first picture tells, and no memory.
+ * See frame_encoder.h. A frame is turned and converted as pelton decode does, then encoded. The
+ * failure modes are settings that do not fit the pictures, which the first picture tells, and no
+ * memory.
  */
 #include "client/frame_encoder.h"
 
 #include "client/av_picture.h"
 #include "client/convert.h"
+#include "client/encode_device.h"
 #include "client/turn.h"
 #include "encode/encoder.h"
-#include "encode/reference/ref_decider.h"
 
 #include <libavutil/pixdesc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { INTRA_LESS = 3, LEAST_QP = 10 /* of a constant bit rate */, MOST_THREADS = 64 };
+enum { INTRA_LESS = 3, LEAST_QP = 10 /* of a constant bit rate */ };
 
 struct frame_encoder {
     const struct client_options *o;
@@ -27,6 +26,7 @@ struct frame_encoder {
     AVFrame *borrowed;
     struct turn turn;
     struct convert *convert;
+    struct encode_device *device;
     struct encoder_params params; /* of the encoder */
     struct encoder *encoder;      /* NULL: there was no picture yet */
     struct frame_encoder_sums sums;
@@ -136,6 +136,11 @@ int frame_encoder_new(const struct client_options *o, struct pelton_rational rat
     }
     *e = (struct frame_encoder){
         .o = o, .rate = rate, .sets_apart = sets_apart, .borrowed = borrowed};
+    int rc = encode_device_open(o, &e->device, f);
+    if (rc) {
+        frame_encoder_free(e);
+        return rc;
+    }
     *out = e;
     return 0;
 }
@@ -145,6 +150,7 @@ void frame_encoder_free(struct frame_encoder *e)
     if (!e)
         return;
     encoder_free(e->encoder);
+    encode_device_close(e->device);
     turn_clear(&e->turn);
     convert_free(e->convert);
     memset(e->borrowed->data, 0, sizeof(e->borrowed->data));
@@ -183,25 +189,18 @@ static int fail_encoding(const char *why, struct failure *f)
                      hint ? (int)(hint - why) : (int)strlen(why), why);
 }
 
-static unsigned cpus(void)
-{
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
-    return n < 1 ? 1 : n > MOST_THREADS ? MOST_THREADS : (unsigned)n;
-}
-
 /* An encoder for pictures such as this one */
 static int encoder_fit(struct frame_encoder *e, const AVFrame *frame, struct failure *f)
 {
     struct encoder_params params;
     char why[ENCODING_WHY];
-    unsigned threads = cpus();
     params_fill(e, frame, &params);
     if (e->encoder && !memcmp(&params, &e->params, sizeof(params)))
         return 0;
     encoder_free(e->encoder);
     e->encoder = NULL;
     e->params = params;
-    return encoder_new(&params, ref_decider_begin, &threads, &e->encoder, why) < 0
+    return encoder_new(&params, encode_device_begin, e->device, &e->encoder, why) < 0
                ? fail_encoding(why, f)
                : 0;
 }

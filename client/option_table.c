@@ -251,7 +251,8 @@ const struct option_row option_rows[] = {
      "auto (a GPU, else libavcodec with a warning), gpu, cpu (the Vulkan software device), "
      "libavcodec, part of a device's name, or its UUID. all takes every GPU; commas separate "
      "several devices. Devices share streams, and "
-     "they share a file by its stretches between IDR pictures. Starts a private daemon."},
+     "they share a file by its stretches between IDR pictures. Starts a private daemon. Where it "
+     "names one GPU, that one encodes, too."},
     {"socket", NULL, "PATH", "$PELTON_SOCKET, the user's, the system's", "FILE",
      CMD_DAEMON | CMD_ADMIN | GROUP_COMMON, VALUE(text_string, const char *, connect.socket),
      "Use the daemon that listens at this socket."},

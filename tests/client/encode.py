@@ -213,6 +213,24 @@ def refusals(d, folder):
     check(not list(pathlib.Path(folder).glob("*.part")), "no part is left by a refusal")
 
 
+def device(folder):
+    """A device that --device names encodes, too, and gives the same bytes."""
+    name = "llvmpipe" if args.device in ("cpu", "auto", None) else args.device
+    units = []
+    for which in (name, "libavcodec"):
+        path = str(pathlib.Path(folder, f"on-{len(units)}.h264"))
+        run = subprocess.run([args.bin + "/pelton", "encode", "--device", which, "-i", DEMO, "-o",
+                              path, "-s", "96x54", "-frames:v", "4", "-refs", "2", "-v", "info"],
+                             capture_output=True, stdin=subprocess.DEVNULL, timeout=t.patience(300))
+        if run.returncode:
+            print(run.stderr.decode())
+        made = pathlib.Path(path).read_bytes() if run.returncode == 0 else b""
+        units.append((run.returncode, made, b" encodes" in run.stderr))
+    check(units[0][0] == 0 and units[0][1] == units[1][1] and len(units[0][1]) > 500,
+          f"{name} and the CPU encode the same {len(units[0][1])} bytes")
+    check(units[0][2] and not units[1][2], "the log tells which device encodes")
+
+
 def configuration(folder):
     path = pathlib.Path(folder, "pelton.yaml")
     path.write_text(f"version: 1\nsources:\n  door:\n    uri: \"{DEMO}\"\n"
@@ -231,6 +249,7 @@ def main():
         sources(d, judge, folder)
         blurred(d, folder)
         refusals(d, folder)
+        device(folder)
     return 1 if FAILURES else 0
 
 
