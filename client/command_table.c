@@ -23,7 +23,7 @@ const struct command commands[] = {
      "stamps, colours and the shape of samples stay. "
      "Pictures of other kinds than 8-bit 4:2:0 are converted, and interlaced ones are coded as "
      "frames. A file gets its name when it is complete.",
-     "pelton encode -i clip.mp4 -o small.mp4 -qp 30\n"
+     "pelton encode -i clip.mp4 -o small.mp4 -crf 28\n"
      "pelton encode -i clip.mp4 -o out.ts -b:v 4M -s 1280x720\n"
      "pelton encode -i clip.mp4 -profile:v baseline -f h264 - | program",
      cmd_encode},

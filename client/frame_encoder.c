@@ -45,6 +45,8 @@ int frame_encoder_check(const struct client_options *o, struct failure *f)
     const struct encode_options *e = &o->encode;
     if (e->qp_given && e->bit_rate)
         return refuse_pair("-qp", "-b:v", f);
+    if (e->crf_given && (e->bit_rate || e->qp_given))
+        return refuse_pair("-crf", e->qp_given ? "-qp" : "-b:v", f);
     if (e->bit_rate && e->max_rate && e->max_rate < e->bit_rate)
         return fail_with(f, X_USAGE, "-b:v is never passed, so -maxrate may be left out",
                          "-maxrate %llu: less than -b:v %llu", (unsigned long long)e->max_rate,
@@ -74,8 +76,8 @@ static struct rate_settings rate_settings_of(const struct encode_options *e)
     if (e->bit_rate)
         return (struct rate_settings){
             .mode = RATE_BITS, .qp = LEAST_QP, .bit_rate = e->bit_rate, .buffer = e->buffer};
-    return (struct rate_settings){.mode = RATE_QP,
-                                  .qp = (int)e->qp,
+    return (struct rate_settings){.mode = e->qp_given ? RATE_QP : RATE_CRF,
+                                  .qp = (int)(e->qp_given ? e->qp : e->crf),
                                   .bit_rate = e->max_rate,
                                   .buffer = e->buffer,
                                   .intra_less = INTRA_LESS};
@@ -120,6 +122,8 @@ static void params_fill(const struct frame_encoder *e, const AVFrame *frame,
     p->encoding.bit_rate = p->rate.bit_rate;
     p->encoding.buffer = p->rate.buffer;
     p->key_interval = o->key_interval;
+    p->scene_cuts = !o->no_scene_cuts;
+    p->adaptive = o->adaptive;
 }
 
 /* ---- life ---- */

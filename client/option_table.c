@@ -33,7 +33,10 @@ const struct option_row option_rows[] = {
      "any source, encoded in this program, with the options of pelton encode."},
     {"c:v", "codec:v codec vcodec c", "h264", NULL, "h264", CMD_ENCODE, OPTION_ALL(parse_codec),
      "The only codec is H.264, and the option may be left out."},
-    {"qp", NULL, "N", "26", NULL, ENCODES, VALUE(parse_qp, struct encode_options, encode),
+    {"crf", NULL, "N", "23", NULL, ENCODES, VALUE(parse_crf, struct encode_options, encode),
+     "Constant quality, 0 (best) to 51. QP follows the pictures: the larger the changes from one "
+     "to the next, the higher it is."},
+    {"qp", NULL, "N", NULL, NULL, ENCODES, VALUE(parse_qp, struct encode_options, encode),
      "Constant QP of P pictures, 0 (best) to 51. I pictures have 3 less."},
     {"b:v", "b vb", "RATE", NULL, NULL, ENCODES, VALUE(parse_bits, uint64_t, encode.bit_rate),
      "Constant bit rate, in bits a second, as in 4M or 800k. Each second is within 3 percent. "
@@ -59,6 +62,11 @@ const struct option_row option_rows[] = {
      "Level, as in 4.1. Pictures and rates that it does not allow are refused."},
     {"coder", NULL, "cavlc|cabac", "cabac; cavlc in Baseline", "cavlc cabac", ENCODES,
      WHOLE(text_choice, enum coder, encode.coder, CODER_CAVLC, 0), "Entropy coding."},
+    {"aq-mode", NULL, "0|1", "1", "0 1", ENCODES, WHOLE(text_u32, uint32_t, encode.adaptive, 0, 1),
+     "1: flat macroblocks get a lower QP, busy ones a higher one, by their variance. It looks "
+     "better, and PSNR is lower. 0: QP is that of the picture."},
+    {"no-scenecut", NULL, NULL, NULL, NULL, ENCODES, VALUE(text_flag, bool, encode.no_scene_cuts),
+     "No key pictures where another scene begins."},
     {"no-deblock", NULL, NULL, NULL, NULL, ENCODES, VALUE(text_flag, bool, encode.no_deblocking),
      "Leave the deblocking filter out."},
     {"segment", "segment_time", "TIME", "one file", NULL, CMD_RECORD,

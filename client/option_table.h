@@ -55,7 +55,7 @@ option_parser parse_log_level, parse_against, parse_time, parse_input, parse_pol
     parse_config, parse_device, parse_lookahead, parse_gpu_debug, parse_no_tune, parse_tune_force,
     parse_min_fps, parse_kernel_size, parse_kernel_format, parse_sheet, parse_calib_size, parse_map,
     parse_loops, parse_progress, parse_frames_at, parse_codec, parse_segment, parse_size,
-    parse_output_size, parse_crop, parse_qp, parse_bits, parse_level, parse_coded_format;
+    parse_output_size, parse_crop, parse_qp, parse_crf, parse_bits, parse_level, parse_coded_format;
 
 /* Prints the source of pelton(1). */
 void manual_print(void);

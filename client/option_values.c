@@ -267,6 +267,15 @@ int parse_qp(const struct option_text *t, void *place)
     return text_u32(&ranged, &e->qp);
 }
 
+int parse_crf(const struct option_text *t, void *place)
+{
+    struct encode_options *e = place;
+    struct option_text ranged = *t;
+    ranged.most = 51;
+    e->crf_given = true;
+    return text_u32(&ranged, &e->crf);
+}
+
 /* 4M, 800k, 1.5M, 4000000: units are powers of 1000. */
 int parse_bits(const struct option_text *t, void *place)
 {

@@ -77,14 +77,15 @@ enum coder { CODER_AUTO /* as the profile has it */, CODER_CAVLC, CODER_CABAC };
 struct encode_options {
     bool wanted;       /* -c:v h264, or the command encode */
     const char *given; /* an option that means nothing otherwise; NULL: none */
-    bool qp_given;
-    uint32_t qp;
+    bool qp_given, crf_given;
+    uint32_t qp, crf;
     uint64_t bit_rate, max_rate, buffer; /* 0: not given */
     enum encoding_profile profile;
     uint8_t level_idc; /* 0: the least that is enough */
     enum coder coder;
     uint32_t key_interval, references, slices;
-    bool no_deblocking;
+    bool no_deblocking, no_scene_cuts;
+    uint32_t adaptive; /* 1: QP of macroblocks follows their variance */
 };
 
 enum { BENCH_REPEATS = 99 }; /* rounds of runs at most */

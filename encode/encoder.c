@@ -5,6 +5,7 @@
  */
 #include "encode/encoder.h"
 
+#include "encode/analysis.h"
 #include "encode/slice_writer.h"
 
 #include <stdio.h>
@@ -18,13 +19,26 @@ struct encoder {
     struct rate_control rate;
     struct decider_calls decider; /* ctx NULL: none yet */
     struct slice_scratch *scratch;
+    struct analysis *analysis; /* NULL: no setting needs it */
+    int8_t *qp_offsets;        /* by macroblock */
     struct bit_writer out, sets;
     uint32_t frame_num, idr_pic_id;
-    uint32_t since_key; /* pictures since the last IDR picture, that one included */
+    uint32_t since_key;   /* pictures since the last IDR picture, that one included */
+    uint32_t inter_share; /* of the last picture's costs, P of I, in 64ths */
     bool begun, idr_due;
 };
 
 /* ---- life ---- */
+
+static bool encoder_begin_analysis(struct encoder *e)
+{
+    const struct encoder_params *p = &e->params;
+    if (!p->scene_cuts && !p->adaptive && p->rate.mode != RATE_CRF)
+        return true;
+    e->analysis = analysis_create(&p->encoding, &e->limits);
+    e->qp_offsets = calloc((size_t)e->limits.mb_width * e->limits.mb_height, 1);
+    return e->analysis && e->qp_offsets;
+}
 
 static int encoder_begin(struct encoder *e, decider_begin *begin, void *ctx, char *why)
 {
@@ -35,7 +49,7 @@ static int encoder_begin(struct encoder *e, decider_begin *begin, void *ctx, cha
     encoding_sets(&p->encoding, &e->limits, &e->sps, &e->pps);
     write_parameter_sets(&e->sps, &e->pps, &e->sets);
     e->scratch = slice_scratch_create();
-    if (!e->scratch || e->sets.failed)
+    if (!e->scratch || e->sets.failed || !encoder_begin_analysis(e))
         return snprintf(why, ENCODING_WHY, "no memory"), -1;
     return begin(ctx, &p->encoding, &e->limits, &e->decider, why);
 }
@@ -62,6 +76,8 @@ void encoder_free(struct encoder *e)
     if (e->decider.ctx)
         e->decider.end(e->decider.ctx);
     slice_scratch_free(e->scratch);
+    analysis_free(e->analysis);
+    free(e->qp_offsets);
     bit_writer_free(&e->out);
     bit_writer_free(&e->sets);
     free(e);
@@ -171,10 +187,39 @@ static int write_repeated(struct encoder *e, const struct encoder_frame *frame,
 
 /* ---- pictures ---- */
 
-static bool is_key(const struct encoder *e, const struct encoder_frame *frame)
+/* Another scene: P would cost at least seven eighths of I, and an eighth more than in the picture
+ * before. Noise alone is dear in every picture. */
+static bool is_cut(struct encoder *e, const struct analysis_costs *a)
+{
+    uint32_t before = e->inter_share;
+    e->inter_share = a->intra ? (uint32_t)(64 * a->inter / a->intra) : 0;
+    return e->params.scene_cuts && e->inter_share >= 56 && e->inter_share >= before + 8;
+}
+
+static bool is_key(struct encoder *e, const struct encoder_frame *frame,
+                   const struct analysis_costs *a)
 {
     uint32_t interval = e->params.key_interval;
-    return !e->begun || frame->force_idr || e->idr_due || (interval && e->since_key >= interval);
+    bool cut = is_cut(e, a);
+    return !e->begun || frame->force_idr || e->idr_due || (interval && e->since_key >= interval) ||
+           cut;
+}
+
+/* Looks at the picture where settings need it: costs, and offsets of QP. */
+static struct analysis_costs analyse(struct encoder *e, const struct encoder_frame *frame,
+                                     struct decider_wish *wish)
+{
+    uint32_t mbs = e->limits.mb_width * e->limits.mb_height;
+    struct analysis_costs costs = {0};
+    if (!e->analysis)
+        return costs;
+    costs = analysis_picture(e->analysis, &frame->source, e->qp_offsets);
+    if (!e->params.adaptive)
+        return costs;
+    for (uint32_t i = 0; i < mbs && frame->qp_offsets; i++)
+        e->qp_offsets[i] = (int8_t)(e->qp_offsets[i] + frame->qp_offsets[i]);
+    wish->qp_offsets = e->qp_offsets;
+    return costs;
 }
 
 static int picture_done(struct encoder *e, const struct encoder_frame *frame,
@@ -205,8 +250,12 @@ static int picture_done(struct encoder *e, const struct encoder_frame *frame,
 int encoder_push(struct encoder *e, const struct encoder_frame *frame, struct encoder_unit *unit,
                  char *why)
 {
-    struct decider_wish wish = {.idr = is_key(e, frame), .qp_offsets = frame->qp_offsets};
+    struct decider_wish wish = {.qp_offsets = frame->qp_offsets};
+    struct analysis_costs a = analyse(e, frame, &wish);
     *unit = (struct encoder_unit){0};
+    wish.idr = is_key(e, frame, &a);
+    if (!wish.idr)
+        rate_complexity(&e->rate, a.inter, e->limits.mb_width * e->limits.mb_height);
     if (write_within_cap(e, frame, &wish, unit, why) < 0 ||
         (unit->over && e->begun && write_repeated(e, frame, &wish, unit, why) < 0))
         return -1;

@@ -14,6 +14,8 @@ struct encoder_params {
     struct encoding encoding;
     struct rate_settings rate;
     uint32_t key_interval; /* pictures from an IDR picture to the next; 0: only the first is one */
+    bool scene_cuts;       /* an IDR picture where another scene begins */
+    bool adaptive;         /* QP of macroblocks follows their variance */
 };
 
 struct encoder_frame {

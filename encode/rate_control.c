@@ -132,18 +132,41 @@ static uint64_t target(const struct rate_control *r, unsigned kind)
 {
     uint64_t rest = r->given > r->used ? r->given - r->used : 0, share = rest / r->pictures_left,
              most = rate_cap(r) * 8 / 4 * 3;
-    if (r->settings.mode == RATE_QP) /* as the buffer allows: half of it */
+    if (r->settings.mode != RATE_BITS) /* as the buffer allows: half of it */
         share = r->full / 2;
     else if (kind == RATE_INTRA)
         share = share * INTRA_TIMES < rest / 2 ? share * INTRA_TIMES : rest / 2;
     return share < most ? share : most;
 }
 
+/* QP rises by 2.4 where the cost doubles: the larger a change is from picture to picture, the less
+ * is seen of it. */
+enum {
+    CRF_MIDDLE = 80, /* differences of samples a macroblock */
+    CRF_LEAST = 40,  /* what a macroblock costs beside them */
+    CRF_STEP = 154   /* 2.4 in 64ths */
+};
+
+void rate_complexity(struct rate_control *r, uint64_t cost, uint32_t mb_count)
+{
+    uint64_t now = (cost << 8) / mb_count + (CRF_LEAST << 8);
+    r->complexity = r->complexity ? (r->complexity + now) / 2 : now;
+}
+
+static int crf_rise(const struct rate_control *r)
+{
+    int off = r->complexity ? log2_64ths(r->complexity) - log2_64ths(CRF_MIDDLE << 8) : 0;
+    return (off * CRF_STEP + (1 << 11)) >> 12;
+}
+
 /* The least QP that a picture may have */
 static int least_qp(const struct rate_control *r, unsigned kind)
 {
-    bool less = r->settings.mode == RATE_QP && kind == RATE_INTRA;
-    return clamp_qp(r->settings.qp - (less ? r->settings.intra_less : 0), 0);
+    int qp = r->settings.qp;
+    if (r->settings.mode == RATE_BITS)
+        return qp;
+    qp += r->settings.mode == RATE_CRF ? crf_rise(r) : 0;
+    return clamp_qp(qp - (kind == RATE_INTRA ? r->settings.intra_less : 0), 0);
 }
 
 int rate_qp(const struct rate_control *r, unsigned kind)

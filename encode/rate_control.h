@@ -13,16 +13,18 @@
 #include "encode/encoding.h"
 
 enum rate_mode {
-    RATE_QP,  /* constant QP; with a bit rate QP rises where the buffer asks for it */
+    RATE_QP, /* constant QP; with a bit rate QP rises where the buffer asks for it */
+    /* constant quality: the same, but QP follows the pictures' complexity (rate_complexity) */
+    RATE_CRF,
     RATE_BITS /* constant bit rate: each second within 3 percent, with filler data */
 };
 
 struct rate_settings {
     enum rate_mode mode;
-    int qp;            /* RATE_QP; RATE_BITS: the least that is used */
+    int qp; /* RATE_QP; RATE_CRF: of pictures of middle complexity; RATE_BITS: the least */
     uint64_t bit_rate; /* bits a second; RATE_QP: 0 is no limit */
     uint64_t buffer;   /* bits of the decoder's buffer; 0: half a second */
-    int intra_less;    /* RATE_QP: I pictures have a QP that is so much less */
+    int intra_less;    /* I pictures have a QP that is so much less; not RATE_BITS */
 };
 
 /* Of I and of P pictures; and of those that are left out, whose length says nothing */
@@ -38,6 +40,9 @@ struct rate_control {
     /* the second: pictures that are left of it, bits that it was given and has used */
     uint32_t pictures_left;
     uint64_t given, used;
+    /* RATE_CRF: what P pictures cost, the last ones smoothed, in 256ths a macroblock; 0: none yet
+     */
+    uint64_t complexity;
     /* log2 of the bits that a picture would take at QP 0, in 64ths: the last ones smoothed */
     int cost[RATE_KINDS];
 };
@@ -45,6 +50,8 @@ struct rate_control {
 /* Settings and limits that encoding_check has passed. -1, and why (ENCODING_WHY bytes). */
 int rate_begin(struct rate_control *r, const struct rate_settings *settings,
                const struct encoding *e, const struct encoding_limits *limits, char *why);
+/* Before rate_qp of a P picture: its cost (analysis_costs.inter) */
+void rate_complexity(struct rate_control *r, uint64_t cost, uint32_t mb_count);
 /* QP of all macroblocks, before offsets, for the first try. kind: RATE_INTRA or RATE_INTER */
 int rate_qp(const struct rate_control *r, unsigned kind);
 /* Bytes of the access unit that are never passed */

@@ -54,7 +54,8 @@ def same_frames(judge, path, count, what):
 
 def settings(d, judge, folder):
     for end, words, want in (
-            ("mp4", ["-qp", "24"], {"profile": "High"}),
+            ("mp4", [], {"profile": "High"}),
+            ("mp4", ["-qp", "24", "-aq-mode", "0"], {"profile": "High"}),
             ("mkv", ["-profile:v", "main", "-g", "4", "-refs", "3"], {"profile": "Main"}),
             ("ts", ["-profile:v", "baseline", "-slices", "3", "-no-deblock"],
              {"profile": "Constrained Baseline"}),
@@ -177,6 +178,8 @@ REFUSALS = ( # words, exit code, cause, hint
     (["-b:v", "1M", "-bufsize", "20k"], 2, "buffer 20000 bits: less than two pictures", "80000"),
     (["-b:v", "4M", "-level", "2"], 2, "level 2: ", "choose a higher one"),
     (["-b:v", "1M", "-qp", "20"], 2, "-qp and -b:v: both choose QP", "choose one"),
+    (["-crf", "20", "-qp", "20"], 2, "-crf and -qp: both choose QP", "choose one"),
+    (["-crf", "23.5"], 2, "--crf 23.5: not understood", "from 0 to 51"),
     (["-b:v", "2M", "-maxrate", "1M"], 2, "-maxrate 1000000: less than -b:v 2000000", "left out"),
     (["-bufsize", "1M"], 2, "-bufsize: there is no rate", "-maxrate 4M"),
     (["-qp", "52"], 2, "-qp 52: not understood", "from 0 to 51"),

@@ -7,6 +7,7 @@ curves).
   rd.py                          all clips, 12 frames; tables
   rd.py --clips street,noise --frames 30
   rd.py --most 10                fails where High is more than 10 percent above the goal's encoder
+  rd.py --adaptive               the adaptive quantiser against none, by PSNR and by SSIM
 
 Clips are made by FFmpeg, or come from the manifest's streams. A clip that is not there is named as
 skipped. Exit codes: 0, 1 above --most or a failure, 77 skipped (no FFmpeg with libx264).
@@ -68,11 +69,13 @@ def make_clip(name, frames, path):
     return True
 
 
-def quality(path, clip):
-    """PSNR of luma, of the mean square error of all frames"""
+def quality(path, clip, measure="psnr"):
+    """PSNR of luma, of the mean square error of all frames; or its mean SSIM, in dB, too"""
     said = ffmpeg("-r", 25, "-i", path, "-r", 25, "-i", clip, "-lavfi",
-                  "[0:v]settb=1/25,setpts=N[a];[1:v]settb=1/25,setpts=N[b];[a][b]psnr", "-f",
+                  f"[0:v]settb=1/25,setpts=N[a];[1:v]settb=1/25,setpts=N[b];[a][b]{measure}", "-f",
                   "null", "-")
+    if measure == "ssim":
+        return -10 * math.log10(1 - float(re.search(r"SSIM Y:([\d.]+)", said)[1]))
     return float(re.search(r"PSNR y:([\d.]+|inf)", said)[1])
 
 
@@ -180,12 +183,40 @@ def print_goals(rates):
               f" | {sum(row) / len(row):+.1f} |")
 
 
+def adaptive(args, folder, clip):
+    """BD-rate of the adaptive quantiser: (PSNR, SSIM)"""
+    curves = {}
+    for options in ([], ["--adaptive"]):
+        for qp in QPS:
+            out = f"{folder}/adaptive.264"
+            encode_ours(args, options, clip, qp, out)
+            for measure in ("psnr", "ssim"):
+                curves.setdefault((measure, len(options)), []).append(
+                    (os.path.getsize(out), quality(out, clip, measure)))
+    return [bd_rate(curves[m, 1], curves[m, 0]) for m in ("psnr", "ssim")]
+
+
+def compare_adaptive(args):
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for name in args.clips.split(","):
+            clip = f"{folder}/{name}.y4m"
+            if make_clip(name, args.frames, clip):
+                found[name] = adaptive(args, folder, clip)
+    print("| BD-rate, percent | " + " | ".join(found) + " | mean |")
+    for i, measure in enumerate(("PSNR", "SSIM")):
+        row = [v[i] for v in found.values()]
+        print(f"| {measure} | " + " | ".join(f"{v:+.1f}" for v in row) +
+              f" | {sum(row) / len(row):+.1f} |")
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument("--bin", default=t.BINARIES)
     p.add_argument("--clips", default=",".join(CLIPS))
     p.add_argument("--frames", type=int, default=12)
     p.add_argument("--jobs", type=int, default=2)
+    p.add_argument("--adaptive", action="store_true")
     p.add_argument("--most", type=float, help="percent above superfast that fails, by clip")
     args = p.parse_args()
     args.encoder = args.bin + "/refenc"
@@ -194,6 +225,9 @@ def main():
             ["ffmpeg", "-hide_banner", "-encoders"], capture_output=True, text=True).stdout:
         print("SKIPPED: no ffmpeg with libx264")
         return t.SKIPPED
+    if args.adaptive:
+        compare_adaptive(args)
+        return 0
     rates = {}
     with tempfile.TemporaryDirectory() as folder:
         for name in args.clips.split(","):

@@ -5,9 +5,9 @@
  *   refenc IN.y4m [options]
  *
  * Files: -o OUT.264, --recon OUT.yuv, --frames N.
- * Tools: --profile baseline|main|high, --cavlc, --no-8x8, --deblocking 0|1|2.
- * Pictures: --references N, --slices N, --idr N.
- * Rate: --qp N, --chroma-qp-offset N, --qp-offsets, --bit-rate N, --buffer N.
+ * Tools: --profile baseline|main|high, --cavlc, --no-8x8, --deblocking 0|1|2, --threads N.
+ * Pictures: --references N, --slices N, --idr N, --scene-cuts.
+ * Rate: --qp N, --crf N, --adaptive, --chroma-qp-offset N, --qp-offsets, --bit-rate N, --buffer N.
  *
  * I pictures have a QP that is 3 less. It prints pictures, bytes, PSNR of luma, and macroblocks by
  * kind. With a bit rate it is constant, and the worst second is printed, too.
@@ -71,7 +71,10 @@ static bool option_value(struct refenc *r, const char *name, const char *value)
         r->recon = value;
     else if (!strcmp(name, "--qp"))
         r->params.rate.qp = number;
-    else if (!strcmp(name, "--frames"))
+    else if (!strcmp(name, "--crf")) {
+        r->params.rate.mode = RATE_CRF;
+        r->params.rate.qp = number;
+    } else if (!strcmp(name, "--frames"))
         r->frames = number;
     else if (!strcmp(name, "--idr"))
         r->params.key_interval = (uint32_t)number;
@@ -101,6 +104,10 @@ static bool parse_options(struct refenc *r, int argc, char **argv)
             r->params.encoding.cabac = false;
         else if (!strcmp(argv[i], "--qp-offsets"))
             r->qp_offsets = true;
+        else if (!strcmp(argv[i], "--adaptive"))
+            r->params.adaptive = true;
+        else if (!strcmp(argv[i], "--scene-cuts"))
+            r->params.scene_cuts = true;
         else if (!strcmp(argv[i], "--no-8x8"))
             r->params.encoding.transform_8x8 = false;
         else if (i + 1 >= argc || !option_value(r, argv[i], argv[i + 1]))
@@ -261,7 +268,7 @@ static void report(const struct refenc *r, int count)
 /* A bit rate is constant, and QP at least 10. */
 static void settle_rate(struct rate_settings *rate)
 {
-    rate->mode = rate->bit_rate ? RATE_BITS : RATE_QP;
+    rate->mode = rate->bit_rate ? RATE_BITS : rate->mode;
     rate->qp = rate->bit_rate ? 10 : rate->qp;
     rate->intra_less = 3;
 }

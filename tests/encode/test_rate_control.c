@@ -154,6 +154,32 @@ static void capped(void **state)
     }
 }
 
+/* QP of P pictures that cost so much a macroblock */
+static int crf_qp(struct rate_control *r, uint64_t cost)
+{
+    for (unsigned i = 0; i < 20; i++)
+        rate_complexity(r, 100 * cost, 100);
+    return rate_qp(r, RATE_INTER);
+}
+
+/* 2.4 steps where the cost doubles, beside the 40 that each macroblock takes */
+static void quality(void **state)
+{
+    static struct world w;
+    struct rate_settings settings = {.mode = RATE_CRF, .qp = 23, .intra_less = 3};
+    begin_world(&w, 5, 25);
+    assert_int_equal(rate_begin(&w.rate, &settings, &w.e, &w.limits, (char[ENCODING_WHY]){0}), 0);
+    assert_int_equal(rate_qp(&w.rate, RATE_INTRA), 20); /* nothing is known yet */
+    assert_int_equal(crf_qp(&w.rate, 40), 23);
+    assert_int_equal(rate_qp(&w.rate, RATE_INTRA), 20);
+    assert_int_equal(crf_qp(&w.rate, 120), 25);
+    assert_int_equal(crf_qp(&w.rate, 280), 28);
+    assert_int_equal(crf_qp(&w.rate, 2520), 35);
+    assert_int_equal(crf_qp(&w.rate, 0), 21);
+    rate_complexity(&w.rate, 1000, 100); /* a picture alone counts half */
+    assert_in_range(rate_qp(&w.rate, RATE_INTER), 21, 22);
+}
+
 static void refusals(void **state)
 {
     static struct world w;
@@ -198,6 +224,7 @@ static void filler_unit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(constant), cmocka_unit_test(capped),
-                                       cmocka_unit_test(refusals), cmocka_unit_test(filler_unit)};
+                                       cmocka_unit_test(quality), cmocka_unit_test(refusals),
+                                       cmocka_unit_test(filler_unit)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
