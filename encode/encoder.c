@@ -6,6 +6,7 @@
 #include "encode/encoder.h"
 
 #include "encode/analysis.h"
+#include "encode/hrd.h"
 #include "encode/slice_writer.h"
 
 #include <stdio.h>
@@ -17,6 +18,7 @@ struct encoder {
     struct h264_sps sps;
     struct h264_pps pps;
     struct rate_control rate;
+    struct hrd hrd;
     struct decider_calls decider; /* ctx NULL: none yet */
     struct slice_scratch *scratch;
     struct analysis *analysis; /* NULL: no setting needs it */
@@ -40,14 +42,26 @@ static bool encoder_begin_analysis(struct encoder *e)
     return e->analysis && e->qp_offsets;
 }
 
+/* Rates that the VUI can tell, and never above the wish */
+static struct rate_settings rate_of(const struct rate_settings *wish)
+{
+    struct rate_settings rate = *wish;
+    rate.buffer = rate.buffer ? rate.buffer : rate.bit_rate / 2;
+    rate.bit_rate -= rate.bit_rate % HRD_RATE_STEP;
+    rate.buffer -= rate.buffer % HRD_BUFFER_STEP;
+    return rate;
+}
+
 static int encoder_begin(struct encoder *e, decider_begin *begin, void *ctx, char *why)
 {
     const struct encoder_params *p = &e->params;
+    struct rate_settings rate = rate_of(&p->rate);
     if (encoding_check(&p->encoding, &e->limits, why) < 0 ||
-        rate_begin(&e->rate, &p->rate, &p->encoding, &e->limits, why) < 0)
+        rate_begin(&e->rate, &rate, &p->encoding, &e->limits, why) < 0)
         return -1;
     encoding_sets(&p->encoding, &e->limits, &e->sps, &e->pps);
-    write_parameter_sets(&e->sps, &e->pps, &e->sets);
+    hrd_begin(&e->hrd, &e->rate, &e->sps.vui);
+    write_parameter_sets(&e->sps, &e->pps, e->hrd.present ? &e->hrd.rates : NULL, &e->sets);
     e->scratch = slice_scratch_create();
     if (!e->scratch || e->sets.failed || !encoder_begin_analysis(e))
         return snprintf(why, ENCODING_WHY, "no memory"), -1;
@@ -145,6 +159,7 @@ static int write_unit(struct encoder *e, const struct encoder_frame *frame,
     e->out.bits = 0;
     if (wish->idr)
         bit_writer_bytes(&e->out, e->sets.data, e->sets.bits / 8);
+    hrd_write(&e->hrd, &e->rate, &e->sps.vui, wish->idr, &e->out);
     return write_slices(e, &view, &n, why);
 }
 
@@ -216,8 +231,10 @@ static struct analysis_costs analyse(struct encoder *e, const struct encoder_fra
     costs = analysis_picture(e->analysis, &frame->source, e->qp_offsets);
     if (!e->params.adaptive)
         return costs;
-    for (uint32_t i = 0; i < mbs && frame->qp_offsets; i++)
-        e->qp_offsets[i] = (int8_t)(e->qp_offsets[i] + frame->qp_offsets[i]);
+    for (uint32_t i = 0; i < mbs && frame->qp_offsets; i++) {
+        int sum = e->qp_offsets[i] + frame->qp_offsets[i];
+        e->qp_offsets[i] = (int8_t)(sum < -51 ? -51 : sum > 51 ? 51 : sum);
+    }
     wish->qp_offsets = e->qp_offsets;
     return costs;
 }
@@ -233,6 +250,7 @@ static int picture_done(struct encoder *e, const struct encoder_frame *frame,
     if (e->out.failed)
         return snprintf(why, ENCODING_WHY, "no memory"), -1;
     e->decider.accept(e->decider.ctx);
+    hrd_done(&e->hrd, wish->idr);
     e->frame_num = n.frame_num;
     e->idr_pic_id = n.idr_pic_id;
     e->begun = true;

@@ -251,9 +251,9 @@ void write_delimiter(bool intra, struct bit_writer *out)
 }
 
 void write_parameter_sets(const struct h264_sps *sps, const struct h264_pps *pps,
-                          struct bit_writer *out)
+                          const struct hrd_rates *hrd, struct bit_writer *out)
 {
-    struct sps_details details = {.log2_max_mv_length = 15};
+    struct sps_details details = {.log2_max_mv_length = 15, .hrd = hrd};
     struct bit_writer rbsp = {0};
     write_nal_header(3, 7, &rbsp);
     write_sps_data(sps, &details, &rbsp);

@@ -51,9 +51,10 @@ int slice_code(struct slice_scratch *s, const struct slice_stream *stream,
 void picture_end(const struct rec_view *view, const struct slice_sums *sums,
                  struct bit_writer *out);
 
-/* Access unit delimiter; parameter sets */
+/* Access unit delimiter; parameter sets. hrd: NULL where the VUI has none */
 void write_delimiter(bool intra, struct bit_writer *out);
+struct hrd_rates;
 void write_parameter_sets(const struct h264_sps *sps, const struct h264_pps *pps,
-                          struct bit_writer *out);
+                          const struct hrd_rates *hrd, struct bit_writer *out);
 
 #endif

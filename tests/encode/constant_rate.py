@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """A constant bit rate from the whole encoder, over cuts between scenes of different kinds: each
-second is within 3 percent, no access unit is longer than its cap, and FFmpeg decodes what the
-encoder reconstructed.
+second is within 3 percent, no access unit is longer than its cap, the hypothetical decoder's buffer
+neither lacks a picture nor runs over, and FFmpeg decodes what the encoder reconstructed.
 
   constant_rate.py [--rates 150000,400000] [--seconds 4]
 
@@ -27,6 +27,44 @@ def make_clip(path, seconds):
                     "-frames:v", str(25 * seconds), path], check=True)
 
 
+def headers(path):
+    """Syntax elements of each access unit by FFmpeg, and its bytes"""
+    run = subprocess.run(["ffmpeg", "-v", "info", "-nostdin", "-i", path, "-c", "copy", "-bsf:v",
+                          "trace_headers", "-f", "null", "-"], capture_output=True, text=True)
+    for part in re.split(r"Packet: ", run.stderr)[1:]:
+        found = {}
+        for name, value in re.findall(r"\d+ +(\w+)(?:\[\d+\])* +[01]+ = (-?\d+)", part):
+            found.setdefault(name, int(value))
+        yield int(part.split()[0]), found
+
+
+def buffer_fault(path):
+    """None, or how the stream breaks its HRD (C.1.1, C.1.2): bits come in at the rate that the VUI
+    tells, and pictures leave when their SEI messages say so."""
+    came = due = period = 0
+    most = 0.0
+    for i, (size, h) in enumerate(headers(path)):
+        if i == 0:
+            rate = (h["bit_rate_value_minus1"] + 1) << 6 + h["bit_rate_scale"]
+            room = (h["cpb_size_value_minus1"] + 1) << 4 + h["cpb_size_scale"]
+            tick = h["num_units_in_tick"] / h["time_scale"]
+            due = h["initial_cpb_removal_delay"] / 90000
+        else:
+            due = period + tick * h["cpb_removal_delay"]
+        if "initial_cpb_removal_delay" in h:
+            period = due
+            off = h["initial_cpb_removal_delay"] / 90000 - (due - came / rate)
+            if not -2 / 90000 <= off <= 2 / rate:
+                return f"picture {i}: the buffering period is {off * 1e6:.1f} us off"
+        if rate * due - came > room + 16:
+            return f"picture {i}: the buffer holds {rate * due - came - room:.0f} bits too many"
+        came += 8 * size
+        most = max(most, came / rate - due)
+        if most > 2 / 90000:
+            return f"picture {i}: comes {most * 1e6:.0f} us late"
+    return None if i > 50 else f"{i + 1} pictures"
+
+
 def encode(args, clip, rate, folder):
     """None, or what is wrong"""
     out, recon = folder + "/out.264", folder + "/out.yuv"
@@ -45,6 +83,8 @@ def encode(args, clip, rate, folder):
     if hashlib.md5(decoded.stdout).digest() != hashlib.md5(
             pathlib.Path(recon).read_bytes()).digest():
         return "FFmpeg decodes other frames than the encoder reconstructed"
+    if fault := buffer_fault(out):
+        return fault
     if int(found[1]):
         return f"{found[1]} access units are longer than their cap"
     return "a second is not within 3 percent" if float(found[2]) > 3 else None

@@ -71,7 +71,7 @@ static void run_stream(struct world *w, unsigned pictures)
     struct slice_scratch *writer = slice_scratch_create();
     const char *reason = "";
     assert_int_equal(h264_stream_create(&(struct h264_stream_params){.strict = 1}, &stream), 0);
-    write_parameter_sets(&w->sps, &w->pps, &w->out);
+    write_parameter_sets(&w->sps, &w->pps, NULL, &w->out);
     for (unsigned i = 0; i < pictures; i++) {
         struct h264_picture *pic;
         w->p = i > 0;

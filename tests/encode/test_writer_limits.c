@@ -44,7 +44,7 @@ static void parameter_sets(void **state)
         assert_int_equal(encoding_check(&w->e, &w->limits, (char[ENCODING_WHY]){0}), 0);
         encoding_sets(&w->e, &w->limits, &w->sps, &w->pps);
         w->out.bits = at = 0;
-        write_parameter_sets(&w->sps, &w->pps, &w->out);
+        write_parameter_sets(&w->sps, &w->pps, NULL, &w->out);
         rbsp_of(w, &at, rbsp, &size);
         assert_int_equal(h264_sps_parse(rbsp, size, &sps, &diag), 0);
         rbsp_of(w, &at, rbsp, &size);
