@@ -38,6 +38,7 @@ struct encode_store {
     const uint8_t **sources;
     const int8_t **offsets;
     struct gpu_encode_reference *references;
+    struct gpu_encode_result *results;
 };
 
 /* ---- life ---- */
@@ -110,8 +111,9 @@ static bool store_create_lists(struct encode_store *s)
     s->sources = calloc(n, sizeof(*s->sources));
     s->offsets = calloc(n, sizeof(*s->offsets));
     s->references = calloc(n, sizeof(*s->references));
+    s->results = calloc(n, sizeof(*s->results));
     return s->taken && s->jobs && s->heads && s->recon_pictures && s->deliveries && s->sources &&
-           s->offsets && s->references;
+           s->offsets && s->references && s->results;
 }
 
 int encode_store_create(struct gpu *g, const struct encode_store_params *params,
@@ -157,6 +159,7 @@ void encode_store_free(struct encode_store *s)
     free(s->sources);
     free(s->offsets);
     free(s->references);
+    free(s->results);
     free(s);
 }
 
@@ -240,7 +243,8 @@ static int accept_run(struct encode_store *s, uint32_t count)
         s->recon_pictures[i] =
             (struct recon_picture){.view = job->accept, .slot = job->accept->head.slot};
         s->deliveries[i] = delivery_of(s, job->accept->head.slot, i);
-        s->references[i] = (struct gpu_encode_reference){.frame = s->frames + i * s->frame_size,
+        s->references[i] = (struct gpu_encode_reference){.host = s->host,
+                                                         .offset = i * s->frame_size,
                                                          .motion = job->accept->motion,
                                                          .set = job->set,
                                                          .stream = job->stream};
@@ -251,23 +255,13 @@ static int accept_run(struct encode_store *s, uint32_t count)
     if (err == GPU_OK)
         err = gpu_encode_accept(s->encode, s->references, count);
     for (uint32_t i = 0; err == GPU_OK && i < count; i++)
-        memcpy(s->jobs[i]->frame, s->references[i].frame, s->picture_bytes);
+        if (s->jobs[i]->frame)
+            memcpy(s->jobs[i]->frame, s->frames + i * s->frame_size, s->picture_bytes);
     return err;
-}
-
-static void records_take(struct encode_store *s, const struct gpu_encode_records *got, uint32_t i)
-{
-    struct encode_job *job = s->jobs[i];
-    size_t mbs = (size_t)s->params.mb_width * s->params.mb_height, first = i * mbs;
-    memcpy(job->mbs, got->mbs + first, mbs * sizeof(*job->mbs));
-    memcpy(job->motion, got->motion + first, mbs * sizeof(*job->motion));
-    memcpy(job->coeffs, got->coeffs[first * ENC_BLOCKS], got->totals[i] * sizeof(*job->coeffs));
-    job->coeff_block_count = got->totals[i];
 }
 
 static int decide_run(struct encode_store *s, uint32_t count)
 {
-    struct gpu_encode_records got;
     int err;
     for (uint32_t i = 0; i < count; i++) {
         s->heads[i] = s->jobs[i]->picture;
@@ -275,10 +269,11 @@ static int decide_run(struct encode_store *s, uint32_t count)
         s->heads[i].stream = s->jobs[i]->stream;
         s->sources[i] = s->jobs[i]->frame;
         s->offsets[i] = s->jobs[i]->offsets;
+        s->results[i] = s->jobs[i]->result;
     }
-    err = gpu_encode_decide(s->encode, s->heads, count, s->sources, s->offsets, &got);
+    err = gpu_encode_decide(s->encode, s->heads, count, s->sources, s->offsets, s->results);
     for (uint32_t i = 0; err == GPU_OK && i < count; i++)
-        records_take(s, &got, i);
+        s->jobs[i]->result = s->results[i];
     return err;
 }
 

@@ -39,15 +39,13 @@ struct encode_job {
     uint32_t stream;
     const struct rec_view *accept; /* reconstruct these records; NULL: decide */
     uint32_t set;                  /* accept: of planes that are made */
-    uint8_t *frame; /* whole macroblocks. Decide: the source. Accept: the reconstruction is put
-                     * there */
+    /* Whole macroblocks. Decide: the source. Accept: the reconstruction is put there; NULL: it is
+     * not wanted */
+    uint8_t *frame;
     /* decide */
     struct enc_picture picture; /* but its source */
     const int8_t *offsets;      /* of QP; NULL: none */
-    struct rec_mb *mbs;         /* the records are put there */
-    struct rec_motion *motion;
-    int16_t (*coeffs)[16];
-    uint32_t coeff_block_count;
+    struct gpu_encode_result result;
     /* of the store */
     struct encode_job *next;
     bool done;

@@ -5,8 +5,10 @@
 #include "gpu/encode/gpu_encode.h"
 
 #include "gpu/encode/encode_table.h"
+#include "gpu/engine/arena.h"
 #include "gpu/engine/buffers.h"
 #include "gpu/engine/descriptors.h"
+#include "gpu/engine/host_buffer.h"
 #include "gpu/engine/pipeline.h"
 #include "gpu/engine/work.h"
 
@@ -72,17 +74,6 @@ static void encode_sizes(const struct gpu_encode_params *p, uint64_t sizes[ENC_B
         sizes[i] = (sizes[i] + 15) / 16 * 16;
 }
 
-/* Where the host finds a binding of the results */
-static uint64_t result_at(const struct gpu_encode *e, uint32_t binding)
-{
-    static const uint32_t results[] = {ENC_BIND_TOTALS, ENC_BIND_MBS, ENC_BIND_MOTION,
-                                       ENC_BIND_COEFFS};
-    uint64_t at = 0;
-    for (int i = 0; results[i] != binding; i++)
-        at += e->sizes[results[i]] / (results[i] == ENC_BIND_MOTION ? 2 : 1);
-    return at;
-}
-
 static int create_buffers(struct gpu_encode *e)
 {
     const VkBufferUsageFlags usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
@@ -101,8 +92,8 @@ static int create_buffers(struct gpu_encode *e)
     }
     up = sizes[ENC_BIND_FRAMES] + sizes[ENC_BIND_PICTURES] + sizes[ENC_BIND_OFFSETS] +
          sizes[ENC_BIND_QUANTISER] + sizes[ENC_BIND_LAST];
-    down = result_at(e, ENC_BIND_COEFFS) + sizes[ENC_BIND_COEFFS];
-    down = down < set_size(&e->params) ? set_size(&e->params) : down; /* gpu_encode_read */
+    down = sizes[ENC_BIND_COEFFS] > set_size(&e->params) ? sizes[ENC_BIND_COEFFS]
+                                                         : set_size(&e->params);
     TRY(gpu_buffer_create(e->g, up, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, GPU_MEMORY_UPLOAD, &e->up));
     TRY(gpu_buffer_create(e->g, down, VK_BUFFER_USAGE_TRANSFER_DST_BIT, GPU_MEMORY_READBACK,
                           &e->down));
@@ -251,10 +242,17 @@ static int encode_end(struct gpu_encode *e, struct gpu_submission *s)
     return err < 0 ? err : gpu_work_drain(e->work);
 }
 
-/* Bytes of the host to a binding; *at: where e->up has room */
+/* Bytes of the host to a binding. Those of an arena are copied from there; *at: where e->up has
+ * room for others */
 static void record_input(struct gpu_encode *e, struct gpu_submission *s, uint32_t binding,
                          uint64_t to, const void *from, uint64_t size, uint64_t *at)
 {
+    struct gpu_place place;
+    if (gpu_arena_find(e->g, from, size, &place) && !place.device) {
+        gpu_work_sync(s, BARRIER_TRANSFER, 0, 1u << binding);
+        record_copy(e, s, place.buffer, place.offset, e->device[binding].buffer, to, size);
+        return;
+    }
     memcpy(e->up.map + *at, from, size);
     gpu_work_sync(s, BARRIER_TRANSFER, 0, 1u << binding);
     record_copy(e, s, e->up.buffer, *at, e->device[binding].buffer, to, size);
@@ -270,6 +268,20 @@ static void record_frame(struct gpu_encode *e, struct gpu_submission *s, uint32_
     record_input(e, s, ENC_BIND_FRAMES, picture * luma / 2 * 3, frame, luma, at);
     record_input(e, s, ENC_BIND_PLANES, set * set_size(&e->params) + ENC_CHROMA_AT(w, h),
                  frame + luma, luma / 2, at);
+}
+
+/* The same of a frame that the device has put into a gpu_host */
+static void record_host_frame(struct gpu_encode *e, struct gpu_submission *s, uint32_t picture,
+                              const struct gpu_encode_reference *r)
+{
+    VkBuffer from = gpu_host_buffer(r->host);
+    uint64_t luma = 256 * mb_count(&e->params), w = 16ull * e->params.mb_width,
+             h = 16ull * e->params.mb_height;
+    gpu_work_sync(s, BARRIER_TRANSFER, 0, 1u << ENC_BIND_FRAMES | 1u << ENC_BIND_PLANES);
+    record_copy(e, s, from, r->offset, e->device[ENC_BIND_FRAMES].buffer, picture * luma / 2 * 3,
+                luma);
+    record_copy(e, s, from, r->offset + luma, e->device[ENC_BIND_PLANES].buffer,
+                r->set * set_size(&e->params) + ENC_CHROMA_AT(w, h), luma / 2);
 }
 
 /* ---- references ---- */
@@ -296,7 +308,10 @@ int gpu_encode_accept(struct gpu_encode *e, const struct gpu_encode_reference *r
     for (uint32_t i = 0; i < count; i++) {
         const struct gpu_encode_reference *r = &references[i];
         e->heads[i] = (struct enc_picture){.source = r->set};
-        record_frame(e, s, i, r->set, r->frame, &at);
+        if (r->frame)
+            record_frame(e, s, i, r->set, r->frame, &at);
+        else
+            record_host_frame(e, s, i, r);
         record_input(e, s, ENC_BIND_LAST, r->stream * motion, r->motion, motion, &at);
     }
     record_input(e, s, ENC_BIND_PICTURES, 0, e->heads, count * sizeof(*e->heads), &at);
@@ -335,18 +350,38 @@ static void record_offsets(struct gpu_encode *e, struct gpu_submission *s,
             record_input(e, s, ENC_BIND_OFFSETS, i * mbs, offsets[i], mbs, at);
 }
 
-static void record_result(struct gpu_encode *e, struct gpu_submission *s, uint32_t binding,
-                          uint64_t from, uint64_t size)
+/* Bytes of a binding to memory of the host that lies in an arena */
+static bool record_result(struct gpu_encode *e, struct gpu_submission *s, uint32_t binding,
+                          uint64_t from, uint64_t size, const void *to)
 {
+    struct gpu_place place;
+    if (!gpu_arena_find(e->g, to, size, &place) || place.device)
+        return false;
     gpu_work_sync(s, BARRIER_TRANSFER, 1u << binding, RESULTS);
-    record_copy(e, s, e->device[binding].buffer, from, e->down.buffer, result_at(e, binding) + from,
-                size);
+    record_copy(e, s, e->device[binding].buffer, from, place.buffer, place.offset, size);
+    return true;
+}
+
+static int record_results(struct gpu_encode *e, struct gpu_submission *s,
+                          const struct gpu_encode_result *results, uint32_t count)
+{
+    uint64_t mbs = mb_count(&e->params), mb_bytes = mbs * sizeof(struct rec_mb),
+             motion = mbs * sizeof(struct rec_motion);
+    for (uint32_t i = 0; i < count; i++)
+        if (!record_result(e, s, ENC_BIND_MBS, i * mb_bytes, mb_bytes, results[i].mbs) ||
+            !record_result(e, s, ENC_BIND_MOTION, i * motion, motion, results[i].motion))
+            return GPU_ERR_INVALID;
+    gpu_work_sync(s, BARRIER_TRANSFER, 1u << ENC_BIND_TOTALS, RESULTS);
+    record_copy(e, s, e->device[ENC_BIND_TOTALS].buffer, 0, e->down.buffer, 0, 4ull * count);
+    gpu_work_sync_host(s, RESULTS);
+    return GPU_OK;
 }
 
 static int decide_records(struct gpu_encode *e, const struct enc_picture *pictures, uint32_t count,
-                          const uint8_t *const *frames, const int8_t *const *offsets)
+                          const uint8_t *const *frames, const int8_t *const *offsets,
+                          const struct gpu_encode_result *results)
 {
-    uint64_t mbs = count * mb_count(&e->params), at = 0;
+    uint64_t at = 0;
     struct gpu_submission *s;
     bool any_p = false;
     int err = GPU_OK;
@@ -362,10 +397,7 @@ static int decide_records(struct gpu_encode *e, const struct enc_picture *pictur
     record_group(e, s, ENCODE_PLANES, count, false);
     record_offsets(e, s, offsets, count, &at);
     record_group(e, s, ENCODE_DECISIONS, count, any_p);
-    record_result(e, s, ENC_BIND_TOTALS, 0, 4 * count);
-    record_result(e, s, ENC_BIND_MBS, 0, mbs * sizeof(struct rec_mb));
-    record_result(e, s, ENC_BIND_MOTION, 0, mbs * sizeof(struct rec_motion));
-    gpu_work_sync_host(s, RESULTS);
+    TRY(record_results(e, s, results, count));
     TRY(encode_end(e, s));
     e->filled = true;
 error:
@@ -373,16 +405,19 @@ error:
 }
 
 /* As many coefficients as there are */
-static int decide_coeffs(struct gpu_encode *e, uint32_t count)
+static int decide_coeffs(struct gpu_encode *e, struct gpu_encode_result *results, uint32_t count)
 {
-    const uint32_t *totals = (const uint32_t *)(e->down.map + result_at(e, ENC_BIND_TOTALS));
+    const uint32_t *totals = (const uint32_t *)e->down.map;
     uint64_t room = mb_count(&e->params) * ENC_BLOCKS * 32;
     struct gpu_submission *s;
     int err = GPU_OK;
     TRY(encode_begin(e, &s));
-    for (uint32_t i = 0; i < count; i++)
-        if (totals[i])
-            record_result(e, s, ENC_BIND_COEFFS, i * room, totals[i] * 32ull);
+    for (uint32_t i = 0; i < count; i++) {
+        results[i].coeff_block_count = totals[i];
+        if (totals[i] &&
+            !record_result(e, s, ENC_BIND_COEFFS, i * room, totals[i] * 32ull, results[i].coeffs))
+            return GPU_ERR_INVALID;
+    }
     gpu_work_sync_host(s, RESULTS);
     TRY(encode_end(e, s));
 error:
@@ -391,19 +426,13 @@ error:
 
 int gpu_encode_decide(struct gpu_encode *e, const struct enc_picture *pictures, uint32_t count,
                       const uint8_t *const *frames, const int8_t *const *offsets,
-                      struct gpu_encode_records *out)
+                      struct gpu_encode_result *results)
 {
     int err = GPU_OK;
     if (!pictures_valid(e, pictures, count))
         return GPU_ERR_INVALID;
-    TRY(decide_records(e, pictures, count, frames, offsets));
-    TRY(decide_coeffs(e, count));
-    *out = (struct gpu_encode_records){
-        .mbs = (const void *)(e->down.map + result_at(e, ENC_BIND_MBS)),
-        .motion = (const void *)(e->down.map + result_at(e, ENC_BIND_MOTION)),
-        .coeffs = (const void *)(e->down.map + result_at(e, ENC_BIND_COEFFS)),
-        .totals = (const void *)(e->down.map + result_at(e, ENC_BIND_TOTALS)),
-    };
+    TRY(decide_records(e, pictures, count, frames, offsets, results));
+    TRY(decide_coeffs(e, results, count));
 error:
     return err;
 }

@@ -27,24 +27,28 @@ void gpu_encode_free(struct gpu_encode *e); /* NULL is allowed */
  * chroma is there, and not read. */
 uint64_t gpu_encode_frame_size(const struct gpu_encode *e);
 
-/* What was decided of a batch: [picture][..]. Valid until the next call. */
-struct gpu_encode_records {
-    const struct rec_mb *mbs;        /* by macroblock */
-    const struct rec_motion *motion; /* by macroblock */
-    const int16_t (*coeffs)[16];     /* ENC_BLOCKS * macroblocks each, of which `totals` are set */
-    const uint32_t *totals;          /* coefficient blocks */
+/* Where the records of a picture are put: host memory in a gpu_arena, by macroblock */
+struct gpu_encode_result {
+    struct rec_mb *mbs;
+    struct rec_motion *motion;
+    int16_t (*coeffs)[16]; /* room for ENC_BLOCKS a macroblock */
+    uint32_t coeff_block_count;
 };
 
 /* Decide pictures from their frames. Picture i takes set i for its source. offsets: of QP, by
- * macroblock; NULL, all or of a picture: none. Waits. GPU_ERR_INVALID: a picture names a set or a
- * stream that is not there; count is 0, or more than those of a batch. */
+ * macroblock; NULL, all or of a picture: none. What lies in a gpu_arena is copied by the device.
+ * Waits. GPU_ERR_INVALID: a picture names a set or a stream that is not there; count is 0, or more
+ * than those of a batch; results lie in no arena. */
 int gpu_encode_decide(struct gpu_encode *e, const struct enc_picture *pictures, uint32_t count,
                       const uint8_t *const *frames, const int8_t *const *offsets,
-                      struct gpu_encode_records *out);
+                      struct gpu_encode_result *results);
 
 /* A picture that becomes a reference */
 struct gpu_encode_reference {
-    const uint8_t *frame;            /* its filtered reconstruction, as above */
+    /* its filtered reconstruction, as above; NULL: it lies in host, from offset on */
+    const uint8_t *frame;
+    const struct gpu_host *host;
+    uint64_t offset;
     const struct rec_motion *motion; /* by macroblock: of the picture before, from now on */
     uint32_t set, stream;
 };

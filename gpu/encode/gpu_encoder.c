@@ -38,12 +38,11 @@ struct gpu_decider {
     uint32_t turn;     /* of the picture that is decided: pictures accepted so far */
     uint32_t ref_count;
     bool lost;               /* a reference could not be made */
-    uint8_t *source, *frame; /* whole macroblocks */
+    struct gpu_arena *arena; /* of the source and the records */
+    uint8_t *source, *frame; /* whole macroblocks; frame NULL: it is not wanted */
     struct rec_slice slices[ENCODING_SLICES];
     struct rec_scaling scaling;
-    struct rec_mb *mbs;
-    struct rec_motion *motion;
-    int16_t (*coeffs)[16];
+    struct gpu_encode_result result;
     struct rec_view view;
 };
 
@@ -56,6 +55,7 @@ int gpu_encoder_create(struct gpu *g, const struct gpu_encoder_params *params,
     if (!e)
         return GPU_ERR_NOMEM;
     e->g = g;
+    e->params = *params;
     e->params.streams = params->streams ? params->streams : STREAMS;
     e->params.pictures = params->pictures ? params->pictures : e->params.streams;
     pthread_mutex_init(&e->lock, NULL);
@@ -111,15 +111,22 @@ static int encoder_place(struct gpu_encoder *e, const struct encode_store_params
     return encode_store_enter(d->store, &d->stream) ? GPU_OK : GPU_ERR_INVALID;
 }
 
-static bool decider_create_arrays(struct gpu_decider *d)
+/* The device reads and writes all of it. Records and coefficients are multiples of 8 bytes. */
+static int decider_create_arrays(struct gpu_decider *d, struct gpu *g, bool frames)
 {
-    size_t count = d->mb_count;
-    d->source = calloc(count, 384);
-    d->frame = calloc(count, 384);
-    d->mbs = calloc(count, sizeof(*d->mbs));
-    d->motion = calloc(count, sizeof(*d->motion));
-    d->coeffs = calloc(count * ENC_BLOCKS, sizeof(*d->coeffs));
-    return d->source && d->frame && d->mbs && d->motion && d->coeffs;
+    size_t mbs = d->mb_count, source = 384 * mbs, coeffs = mbs * ENC_BLOCKS * 32;
+    size_t records = mbs * sizeof(struct rec_mb), motion = mbs * sizeof(struct rec_motion);
+    void *memory;
+    int err = gpu_arena_create(g, source + coeffs + records + motion, &d->arena, &memory);
+    if (err < 0)
+        return err;
+    d->source = memory;
+    d->result.coeffs = (void *)(d->source + source);
+    d->result.mbs = (void *)(d->source + source + coeffs);
+    d->result.motion = (void *)(d->source + source + coeffs + records);
+    if (frames && !(d->frame = calloc(mbs, 384)))
+        return GPU_ERR_NOMEM;
+    return GPU_OK;
 }
 
 static void gpu_decider_end(void *ctx)
@@ -127,11 +134,8 @@ static void gpu_decider_end(void *ctx)
     struct gpu_decider *d = ctx;
     if (d->store)
         encode_store_leave(d->store, d->stream);
-    free(d->source);
+    gpu_arena_free(d->arena);
     free(d->frame);
-    free(d->mbs);
-    free(d->motion);
-    free(d->coeffs);
     free(d);
 }
 
@@ -205,17 +209,17 @@ static void slices_fill(struct gpu_decider *d)
     }
 }
 
-static void view_fill(struct gpu_decider *d, uint32_t coeff_block_count)
+static void view_fill(struct gpu_decider *d)
 {
     struct rec_picture *head = &d->view.head;
     d->view = (struct rec_view){
-        .mbs = d->mbs,
-        .motion = d->motion,
+        .mbs = d->result.mbs,
+        .motion = d->result.motion,
         .slices = d->slices,
-        .coeffs = d->coeffs,
+        .coeffs = d->result.coeffs,
         .scaling = &d->scaling,
         .slice_count = d->slice_count,
-        .coeff_block_count = coeff_block_count,
+        .coeff_block_count = d->result.coeff_block_count,
         .scaling_count = 1,
     };
     *head = (struct rec_picture){
@@ -229,9 +233,9 @@ static void view_fill(struct gpu_decider *d, uint32_t coeff_block_count)
         .mb_count = d->mb_count,
     };
     for (uint32_t i = 0; i < d->mb_count; i++) {
-        head->has_inter |= d->mbs[i].kind == REC_MB_INTER;
-        head->has_intra |= d->mbs[i].kind != REC_MB_INTER;
-        head->has_deblock |= d->mbs[i].deblock != 0;
+        head->has_inter |= d->result.mbs[i].kind == REC_MB_INTER;
+        head->has_intra |= d->result.mbs[i].kind != REC_MB_INTER;
+        head->has_deblock |= d->result.mbs[i].deblock != 0;
     }
 }
 
@@ -241,19 +245,16 @@ static int gpu_decide(void *ctx, const struct decider_source *source,
                       const struct decider_wish *wish, struct rec_view *view)
 {
     struct gpu_decider *d = ctx;
-    struct encode_job job = {.stream = d->stream,
-                             .frame = d->source,
-                             .offsets = wish->qp_offsets,
-                             .mbs = d->mbs,
-                             .motion = d->motion,
-                             .coeffs = d->coeffs};
+    struct encode_job job = {
+        .stream = d->stream, .frame = d->source, .offsets = wish->qp_offsets, .result = d->result};
     d->ref_count = wish->idr ? 0 : d->accepted;
     source_load(d, source);
     slices_fill(d);
     job.picture = picture_head(d, wish);
     if (d->lost || encode_store_run(d->store, &job) < 0)
         return -1;
-    view_fill(d, job.coeff_block_count);
+    d->result = job.result;
+    view_fill(d);
     *view = d->view;
     return records_validate_content(&d->view, NULL) < 0 ? -1 : 0;
 }
@@ -280,13 +281,15 @@ int gpu_decider_begin(void *ctx, const struct encoding *e, const struct encoding
                       struct decider_calls *out, char *why)
 {
     struct gpu_decider *d = calloc(1, sizeof(*d));
+    struct gpu_encoder *encoder = ctx;
     int err = GPU_ERR_NOMEM;
     if (d) {
         d->encoding = e;
         d->limits = limits;
         d->mb_count = limits->mb_width * limits->mb_height;
         memset(&d->scaling, 16, sizeof(d->scaling));
-        err = decider_create_arrays(d) ? decider_place(ctx, d) : GPU_ERR_NOMEM;
+        err = decider_create_arrays(d, encoder->g, encoder->params.frames);
+        err = err < 0 ? err : decider_place(encoder, d);
     }
     if (err < 0) {
         snprintf(why, ENCODING_WHY, "the device has no room for the encoder: %s",

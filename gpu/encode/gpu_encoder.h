@@ -16,6 +16,7 @@ struct gpu_encoder;
 struct gpu_encoder_params {
     uint32_t streams;  /* that share buffers: more of the same size make more buffers; 0: 8 */
     uint32_t pictures; /* of a batch, at most; 0: as many as streams */
+    bool frames;       /* gpu_decider_frame is wanted */
 };
 
 int gpu_encoder_create(struct gpu *g, const struct gpu_encoder_params *params,
@@ -27,7 +28,8 @@ void gpu_encoder_free(struct gpu_encoder *e);
 decider_begin gpu_decider_begin;
 
 /* The filtered reconstruction of the picture that was accepted last: planes of whole macroblocks,
- * one after the other. ctx: of the decider's calls. Valid until the next call of the decider. */
+ * one after the other. ctx: of the decider's calls. Valid until the next call of the decider. NULL:
+ * without params.frames */
 const uint8_t *gpu_decider_frame(const void *ctx);
 
 #define GPU_ENCODER_PASSES 24

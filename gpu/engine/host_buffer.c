@@ -42,8 +42,9 @@ struct gpu_host {
 static int host_create_buffer(struct gpu *g, struct gpu_host *h)
 {
     const char *off = getenv("PELTON_NO_HOST_IMPORT");
-    const VkBufferUsageFlags usage =
-        VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+    const VkBufferUsageFlags usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
+                                     VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                     VK_BUFFER_USAGE_TRANSFER_DST_BIT;
     bool wanted = g->host_alignment && !(off && !strcmp(off, "1"));
     h->direct = wanted && gpu_buffer_import(g, h->memory, h->size, usage, &h->buffer) == GPU_OK;
     if (h->direct)

@@ -26,7 +26,8 @@ struct beside {
     uint8_t *frames; /* of all streams */
     int8_t *offsets; /* of QP */
     int qp[STREAMS];
-    struct gpu_encode_records got;
+    struct gpu_arena *arena;
+    struct gpu_encode_result got[STREAMS];
 };
 
 static void quantisers_fill(struct enc_quantiser out[6])
@@ -35,6 +36,21 @@ static void quantisers_fill(struct enc_quantiser out[6])
         struct quantiser q = quantiser_at(m, 0, 0);
         memcpy(out[m].factor4, q.factor4, sizeof(q.factor4));
         memcpy(out[m].factor8, q.factor8, sizeof(q.factor8));
+    }
+}
+
+static void results_open(struct beside *b)
+{
+    size_t coeffs = b->mbs * ENC_BLOCKS * 32, mbs = b->mbs * sizeof(struct rec_mb);
+    size_t motion = b->mbs * sizeof(struct rec_motion);
+    void *memory;
+    assert_int_equal(gpu_arena_create(gpu, STREAMS * (coeffs + mbs + motion), &b->arena, &memory),
+                     GPU_OK);
+    for (int i = 0; i < STREAMS; i++) {
+        uint8_t *at = (uint8_t *)memory + (size_t)i * (coeffs + mbs + motion);
+        b->got[i].coeffs = (void *)at;
+        b->got[i].mbs = (void *)(at + coeffs);
+        b->got[i].motion = (void *)(at + coeffs + mbs);
     }
 }
 
@@ -52,6 +68,7 @@ static void beside_open(struct beside *b, const struct encoding *encoding)
     b->mbs = params.mb_width * params.mb_height;
     b->frame_bytes = 384 * b->mbs;
     assert_int_equal(gpu_encode_frame_size(b->gpu), b->frame_bytes);
+    results_open(b);
     b->frames = test_calloc(STREAMS, b->frame_bytes);
     b->offsets = test_malloc(STREAMS * b->mbs);
     for (int i = 0; i < STREAMS; i++) {
@@ -69,6 +86,7 @@ static void beside_close(struct beside *b)
     test_free(b->frames);
     test_free(b->offsets);
     gpu_encode_free(b->gpu);
+    gpu_arena_free(b->arena);
 }
 
 static void frame_take(const struct ref_frame *frame, uint8_t *out)
@@ -220,13 +238,12 @@ static void check_unfiltered(struct beside *b, uint32_t stream)
 static void check_records(struct beside *b, uint32_t stream)
 {
     const struct picture_work *w = decider_work(b->deciders[stream]);
-    uint32_t first = stream * b->mbs;
+    const struct gpu_encode_result *got = &b->got[stream];
     for (uint32_t mb = 0; mb < b->mbs; mb++)
-        assert_memory_equal(&b->got.mbs[first + mb], &w->mbs[mb], sizeof(*w->mbs));
-    assert_memory_equal(b->got.motion + first, w->motion, b->mbs * sizeof(*w->motion));
-    assert_int_equal(b->got.totals[stream], w->coeff_block_count);
-    assert_memory_equal(b->got.coeffs[first * ENC_BLOCKS], w->coeffs,
-                        w->coeff_block_count * sizeof(w->coeffs[0]));
+        assert_memory_equal(&got->mbs[mb], &w->mbs[mb], sizeof(*w->mbs));
+    assert_memory_equal(got->motion, w->motion, b->mbs * sizeof(*w->motion));
+    assert_int_equal(got->coeff_block_count, w->coeff_block_count);
+    assert_memory_equal(got->coeffs, w->coeffs, w->coeff_block_count * sizeof(w->coeffs[0]));
 }
 
 static void check_picture(struct beside *b, int time, bool skip)
@@ -240,8 +257,7 @@ static void check_picture(struct beside *b, int time, bool skip)
         frames[i] = b->frames + i * b->frame_bytes;
         offsets[i] = time & 1 ? b->offsets + i * b->mbs : NULL;
     }
-    assert_int_equal(gpu_encode_decide(b->gpu, pictures, STREAMS, frames, offsets, &b->got),
-                     GPU_OK);
+    assert_int_equal(gpu_encode_decide(b->gpu, pictures, STREAMS, frames, offsets, b->got), GPU_OK);
     for (uint32_t i = 0; i < STREAMS; i++)
         check_records(b, i);
     for (uint32_t i = 0; i < STREAMS; i++) {
@@ -311,7 +327,7 @@ static void test_bad(void **state)
     struct gpu_encode_params params = {
         .mb_width = 2, .mb_height = 2, .pictures = 2, .streams = 2, .sets = 2};
     struct enc_picture picture = {.source = 1};
-    struct gpu_encode_records records;
+    struct gpu_encode_result records = {0};
     struct gpu_encode *e = NULL;
     uint8_t frame[1536] = {0};
     const uint8_t *frames[3] = {frame, frame, frame};
@@ -336,6 +352,8 @@ static void test_bad(void **state)
     assert_int_equal(gpu_encode_decide(e, &picture, 1, frames, NULL, &records), GPU_ERR_INVALID);
     picture.stream = 0;
     assert_int_equal(gpu_encode_decide(e, &picture, 3, frames, NULL, &records), GPU_ERR_INVALID);
+    /* the results lie in no arena */
+    assert_int_equal(gpu_encode_decide(e, &picture, 1, frames, NULL, &records), GPU_ERR_INVALID);
     assert_int_equal(gpu_encode_read(e, ENC_BIND_TOTALS, 16, 4, frame), GPU_ERR_INVALID);
     gpu_encode_free(e);
 }

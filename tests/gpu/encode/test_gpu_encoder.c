@@ -141,7 +141,7 @@ static void *run_thread(void *ctx)
 static void check_streams(struct wanted *const *wanted, uint32_t count, uint32_t width,
                           struct gpu_encoder_counts *counts)
 {
-    struct gpu_encoder_params params = {.streams = 3, .pictures = width};
+    struct gpu_encoder_params params = {.streams = 3, .pictures = width, .frames = true};
     struct run runs[MOST];
     pthread_t threads[MOST];
     pthread_barrier_t together;
