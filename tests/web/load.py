@@ -43,15 +43,17 @@ class Watchers:
         return self.process.poll() is None
 
     def finish(self):
-        """They have lost nothing, and their ages are bounded."""
+        """They have lost nothing, and their ages are bounded. A camera waits for nobody: where
+        others take the cores for as long as its slots last, a frame is lost to that."""
         told = {}
         for line in self.process.stdout.read().splitlines():
             words = line.split()
             told[words[0]] = dict(zip(words[1::2], map(float, words[2::2])))
         w.check(self.process.wait() == 0, "the readers of shared memory end by themselves")
         for policy, got in told.items():
-            good = got["doubled"] == 0 and (policy == "latest" or got["lost"] == 0)
-            w.check(good and got["frames"] > 0, f"{policy} in shared memory: {got}")
+            w.check(got["doubled"] == 0 and got["frames"] > 0, f"{policy} in shared memory: {got}")
+            if policy == "lossless":
+                t.check_time(w.check, got["lost"] == 0, self.stretch, f"{got['lost']} are lost")
             t.check_time(w.check, got["age_p99"] < AGE_MS, self.stretch,
                          f"{policy}: 99 of 100 frames younger than {got['age_p99']} ms")
 
@@ -221,9 +223,10 @@ def crowd(args):
         lost, doubled, unknown = map(sum, zip(*(
             in_order(r.frames, watch.sums(r.path.split("/")[2].split(".")[0])) for r in lossless)))
         frames = sum(len(r.frames) for r in lossless)
-        w.check(frames and not lost and not doubled and unknown <= len(lossless) * 15,
-                f"{len(lossless)} lossless HTTP readers: {frames} frames, {lost} lost, {doubled} "
-                f"doubled, {unknown} from before the watchers' lists")
+        w.check(frames and not doubled and unknown <= len(lossless) * 15,
+                f"{len(lossless)} lossless HTTP readers: {frames} frames, {doubled} doubled, "
+                f"{unknown} from before the watchers' lists")
+        t.check_time(w.check, lost == 0, watch.stretch, f"{lost} of their frames are lost")
         ages = sorted(a for r in latest for a in r.ages)
         twice = sum(b <= a for r in latest for a, b in zip(r.frames, r.frames[1:]))
         w.check(ages and not twice, f"{len(latest)} latest HTTP readers: {len(ages)} frames, "
