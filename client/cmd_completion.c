@@ -14,7 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PATIENCE_MS = 400 };
+/* For an answer of the daemon; for a camera that has to be opened. */
+enum { PATIENCE_MS = 400, OPEN_MS = 2000 };
 
 /* The line up to the cursor. */
 struct typed_line {
@@ -183,7 +184,7 @@ static void print_control_names(const struct typed_line *line, const char *sourc
     params.uri = uri;
     params.bench.transport = PELTON_NONE;
     if (conn && pelton_open_start(conn, &params, &stream) >= 0 &&
-        pelton_open_wait(stream, PATIENCE_MS, &info) >= 0 &&
+        pelton_open_wait(stream, OPEN_MS, &info) >= 0 &&
         pelton_controls(stream, PATIENCE_MS, NULL, 0, controls, &n) >= 0) {
         for (uint32_t i = 0; i < n; i++)
             if (is_plain(controls[i].name))

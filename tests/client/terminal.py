@@ -185,30 +185,37 @@ TYPED = [("pelton pro", "pelton|probe"),
          ("pelton probe my", "pelton|probe|my clip.mp4")]
 
 
+def completed(terminal, typed):
+    """The words after the tab. The line is printed instead of run, so that words with blanks are
+    seen as such."""
+    terminal.text = ""
+    terminal.type(typed + "\t\x01printf '%s|' [ \x05 ]\n")
+    found = re.search(r"\[\|(.*)\|\]\|", terminal.read(until=r"\[\|.*\|\]\|"))
+    return found and found[1]
+
+
 def check_shell(s, name):
-    """The line is printed instead of run, so that words with blanks are seen as such."""
+    """A busy daemon gives no words in time, and a person presses the key again."""
     words, start = SHELLS[name]
     terminal = Terminal(200, words, s.env, s.folder)
     terminal.read(until="[$#%] ") # a shell throws away whatever is typed before its prompt
     terminal.type(start)
     terminal.read(until="[\r\n]ready\r?\n")
     for typed, expected in TYPED:
-        terminal.text = ""
-        terminal.type(typed + "\t\x01printf '%s|' [ \x05 ]\n")
-        line = terminal.read(until=r"\[\|.*\|\]\|")
-        found = re.search(r"\[\|(.*)\|\]\|", line)
-        check("%s: %s" % (name, typed), found and found[1] == expected, repr(line[-200:]))
+        good = t.wait_until(lambda: completed(terminal, typed) == expected, 2)
+        check("%s: %s" % (name, typed), good, repr(terminal.text[-200:]))
     terminal.close()
 
 
 def check_fish(s):
     for typed, expected in TYPED[:-1]:
-        run = subprocess.run(["fish", "--no-config", "-c", "pelton completion fish | source; "
-                              "complete -C %r" % typed], env=s.env, cwd=s.folder,
-                             capture_output=True, text=True, timeout=PATIENCE_S)
-        words = [l.split("\t")[0] for l in run.stdout.splitlines()]
-        check("fish: " + typed, expected.split("|")[-1] in words,
-              run.stdout + run.stderr)
+        words = lambda: [l.split("\t")[0] for l in subprocess.run(
+            ["fish", "--no-config", "-c",
+             "pelton completion fish | source; complete -C %r" % typed],
+            env=s.env, cwd=s.folder, capture_output=True, text=True,
+            timeout=PATIENCE_S).stdout.splitlines()]
+        check("fish: " + typed, t.wait_until(lambda: expected.split("|")[-1] in words(), 2),
+              repr(words()))
 
 
 def check_completion(s):
