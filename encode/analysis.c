@@ -114,10 +114,11 @@ static int8_t offset_of(const struct analysis *a, const struct decider_source *s
 
 /* ---- costs ---- */
 
-static uint32_t block_sad(const uint8_t *a, const uint8_t *b, ptrdiff_t stride)
+/* The sum of differences, or any sum from limit on */
+static uint32_t block_sad(const uint8_t *a, const uint8_t *b, ptrdiff_t stride, uint32_t limit)
 {
     uint32_t sum = 0;
-    for (int y = 0; y < BLOCK; y++)
+    for (int y = 0; y < BLOCK && sum < limit; y++)
         for (int x = 0; x < BLOCK; x++)
             sum += (uint32_t)abs(a[y * stride + x] - b[y * stride + x]);
     return sum;
@@ -145,10 +146,10 @@ static uint32_t intra_of(const uint8_t *s, ptrdiff_t stride)
 /* The best vector into the source picture before */
 static uint32_t inter_of(const uint8_t *s, const uint8_t *last, ptrdiff_t stride)
 {
-    uint32_t best = UINT32_MAX;
+    uint32_t best = block_sad(s, last, stride, UINT32_MAX); /* most often the best, or near it */
     for (int y = -WINDOW; y <= WINDOW; y++)
         for (int x = -WINDOW; x <= WINDOW; x++) {
-            uint32_t sad = block_sad(s, last + y * stride + x, stride);
+            uint32_t sad = block_sad(s, last + y * stride + x, stride, best);
             best = sad < best ? sad : best;
         }
     return best;
