@@ -18,8 +18,8 @@ const struct command commands[] = {
      "pelton decode -i clip.mp4 --verify clip.framemd5",
      cmd_decode},
     {CMD_ENCODE, "encode", "-i IN -o OUT [options]", "encode a stream as H.264 of other settings",
-     "The daemon decodes IN. This program encodes the frames on the CPU, by the slow reference of "
-     "the encoder to come on the GPU: a core makes about one picture of 1080p a second. Time "
+     "The daemon decodes IN, and this program encodes the frames: on the GPU that --device names, "
+     "else on the CPU by a slow reference. A core makes about one picture of 1080p a second. Time "
      "stamps, colours and the shape of samples stay. "
      "Pictures of other kinds than 8-bit 4:2:0 are converted, and interlaced ones are coded as "
      "frames. A file gets its name when it is complete.",
