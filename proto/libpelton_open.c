@@ -39,6 +39,9 @@ static int params_check(struct pelton *conn, const struct pelton_open_params *p)
     if (!wire_encoded_valid(p))
         return pelton_fail(conn, PELTON_ERR_USAGE, "leave that option out, or read frames",
                            "access units are given as they came; an option concerns pictures");
+    if (!wire_batch_valid(p))
+        return pelton_fail(conn, PELTON_ERR_USAGE, "leave batch out, or the other option",
+                           "a batch is for every frame of the base view, by one device");
     return PELTON_OK;
 }
 
@@ -198,6 +201,23 @@ int pelton_next_sized(struct pelton_stream *s, int timeout_ms, struct pelton_fra
     if (rc > 0)
         PELTON_GIVE(out, size, &frame);
     return rc;
+}
+
+int pelton_next_batch_sized(struct pelton_stream *s, int timeout_ms, struct pelton_frame *out,
+                            uint32_t room, size_t size)
+{
+    if (!room || s->share)
+        return pelton_fail(s->conn, PELTON_ERR_USAGE, "", "no room for a frame, or no batch");
+    int n = pelton_stream_await_batch(s, pelton_deadline(timeout_ms));
+    if (n > 0 && (uint32_t)n > room)
+        return pelton_fail(s->conn, PELTON_ERR_USAGE, "give room for output.batch frames",
+                           "%d frames have no room in %u", n, room);
+    for (int i = 0; i < n; i++) {
+        struct pelton_frame frame;
+        pelton_stream_take(s, &frame);
+        PELTON_GIVE((uint8_t *)out + (size_t)i * size, size, &frame);
+    }
+    return n;
 }
 
 void pelton_release(struct pelton_stream *s, const struct pelton_frame *frame)

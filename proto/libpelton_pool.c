@@ -24,9 +24,8 @@ enum { MAX_SLOTS = 65536, MAX_SIDE = 65536, MAX_ROW = 1 << 24, MAX_SETS = 1 << 1
 static bool plane_fits(const Pelton__Plane *p, uint64_t slot_size)
 {
     if (p->width == 0 || p->height == 0 || p->width > MAX_ROW || p->height > MAX_SIDE ||
-        p->stride < p->width || p->stride > 2 * MAX_ROW || p->offset > slot_size) {
+        p->stride < p->width || p->stride > 2 * MAX_ROW || p->offset > slot_size)
         return false;
-    }
     uint64_t bytes = (uint64_t)p->stride * (p->height - 1) + p->width;
     return bytes <= slot_size - p->offset;
 }
@@ -40,16 +39,16 @@ static bool encoded_valid(const Pelton__FormatChanged *m)
 static bool format_valid(const Pelton__FormatChanged *m)
 {
     if (m->n_planes > 4 || m->width > MAX_SIDE || m->height > MAX_SIDE || m->layout > PELTON_NHWC ||
-        m->type > PELTON_F32 || m->channels > 4 || (m->encoded && !encoded_valid(m)))
+        m->type > PELTON_F32 || m->channels > 4 || m->batch > PELTON_MOST_BATCH ||
+        (m->encoded && !encoded_valid(m)))
         return false;
     if (m->memfd_size == 0)
         return true; /* no pool: nothing will be read */
     if ((m->n_planes == 0) != (m->encoded != NULL) || m->width == 0 || m->height == 0 ||
         m->slots == 0 || m->slots > MAX_SLOTS || m->slot_size == 0 ||
         m->slot_size > MAX_SLOT_SIZE || m->memfd_size / m->slots < m->slot_size ||
-        m->memfd_size > SIZE_MAX) {
+        m->memfd_size > SIZE_MAX)
         return false;
-    }
     for (size_t i = 0; i < m->n_planes; i++)
         if (!plane_fits(m->planes[i], m->slot_size))
             return false;
@@ -64,9 +63,8 @@ static int memory_map(struct pelton_pool *pool, const Pelton__FormatChanged *m, 
     int seals = fcntl(fd, F_GET_SEALS);
     int wanted = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL;
     if (seals < 0 || (seals & wanted) != wanted || fstat(fd, &st) < 0 || st.st_size < 0 ||
-        (uint64_t)st.st_size < m->memfd_size) {
+        (uint64_t)st.st_size < m->memfd_size)
         return PELTON_ERR_PROTOCOL;
-    }
     void *memory = mmap(NULL, (size_t)m->memfd_size, PROT_READ, MAP_SHARED, fd, 0);
     if (memory == MAP_FAILED)
         return errno == EACCES || errno == EPERM ? PELTON_ERR_PROTOCOL : PELTON_ERR_NOMEM;
@@ -134,6 +132,7 @@ static void pool_describe(struct pelton_pool *pool, const Pelton__FormatChanged 
     pool->layout = m->layout;
     pool->type = m->type;
     pool->channels = m->channels;
+    pool->batch = m->batch;
 }
 
 int pelton_pool_map(const Pelton__FormatChanged *m, int fd, enum pelton_pool_kind kind,
@@ -213,7 +212,8 @@ bool pelton_pool_frame(const struct pelton_pool *pool, const Pelton__FrameReady 
         .planes = pool->planes,
         .tensor = {.layout = (enum pelton_layout)pool->layout,
                    .type = (enum pelton_type)pool->type,
-                   .channels = pool->channels},
+                   .channels = pool->channels,
+                   .batch = pool->batch},
         .pts = m->pts,
         .dts = m->dts,
         .duration = m->duration,

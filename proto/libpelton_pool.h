@@ -17,7 +17,7 @@ struct pelton_pool {
     struct pelton_colour colour;
     struct pelton_vui vui;
     uint32_t orientation;
-    uint32_t layout, type, channels;
+    uint32_t layout, type, channels, batch;
     const uint8_t *memory; /* NULL without a pool, and in device memory */
     size_t memory_size;
     bool encoded;  /* slots hold access units */

@@ -26,10 +26,10 @@ bool pelton_share_wanted(const struct pelton_open_params *p)
     struct stat st;
     /* rectangles without a size mean the file's first picture, which only one stream decodes */
     bool sized = p->n_blur == 0 || p->blur_width;
-    return p->devices > 1 && sized && p->bench.transport != PELTON_DEVICE && !p->uri &&
-           p->policy == PELTON_LOSSLESS && !p->fields && !p->n_wanted && !p->n_wanted_us &&
-           !p->realtime && p->views == PELTON_VIEW_BASE && p->on_error != PELTON_ON_ERROR_FAIL &&
-           fstat(p->fd, &st) == 0 && S_ISREG(st.st_mode);
+    return p->devices > 1 && sized && p->output.batch < 2 && p->bench.transport != PELTON_DEVICE &&
+           !p->uri && p->policy == PELTON_LOSSLESS && !p->fields && !p->n_wanted &&
+           !p->n_wanted_us && !p->realtime && p->views == PELTON_VIEW_BASE &&
+           p->on_error != PELTON_ON_ERROR_FAIL && fstat(p->fd, &st) == 0 && S_ISREG(st.st_mode);
 }
 
 void pelton_share_close(struct pelton_share *share)

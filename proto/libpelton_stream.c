@@ -298,22 +298,61 @@ static int stream_ask_frame(struct pelton_stream *s)
     return pelton_send(s->conn, WIRE_CREDIT, 0, s->id, &credit.base, NULL, 0);
 }
 
-int pelton_stream_next(struct pelton_stream *s, int64_t deadline, struct pelton_frame *out)
+/* Waits for a message. 1: one came, or the connection's end is still to be told after the frames
+ * that came before it. 0: the stream has ended. */
+static int stream_more(struct pelton_stream *s, int64_t deadline)
+{
+    if (s->ended)
+        return s->end.code ? pelton_fail_with(s->conn, &s->end) : 0;
+    int rc = s->conn->dead ? 0 : stream_ask_frame(s);
+    rc = rc < 0 ? rc : pelton_pump(s->conn, deadline);
+    if (rc == 0)
+        return pelton_fail(s->conn, PELTON_ERR_TIMEOUT, "", "no frame in time");
+    return rc < 0 && !s->ended && !(s->head && s->conn->dead) ? rc : 1;
+}
+
+/* Frames at the head of the queue that lie one after another in one batch. *whole: no other frame
+ * will belong to them. */
+static int stream_run(const struct pelton_stream *s, bool *whole)
+{
+    const struct pelton_queued *q = s->head;
+    uint32_t batch = q && q->frame.tensor.batch ? q->frame.tensor.batch : 1, n = 0;
+    *whole = false;
+    for (; q && !*whole; q = q->next) {
+        const struct pelton_frame *first = &s->head->frame, *f = &q->frame;
+        if (n && (f->epoch != first->epoch || f->slot != first->slot + n)) {
+            *whole = true;
+            break;
+        }
+        n++;
+        *whole = f->slot % batch == batch - 1;
+    }
+    *whole = n && (*whole || s->ended || s->conn->dead);
+    return (int)n;
+}
+
+int pelton_stream_await_batch(struct pelton_stream *s, int64_t deadline)
 {
     for (;;) {
-        if (s->head) {
-            pelton_stream_take(s, out);
-            return 1;
-        }
-        if (s->ended)
-            return s->end.code ? pelton_fail_with(s->conn, &s->end) : 0;
-        int rc = s->conn->dead ? 0 : stream_ask_frame(s);
-        rc = rc < 0 ? rc : pelton_pump(s->conn, deadline);
-        if (rc == 0)
-            return pelton_fail(s->conn, PELTON_ERR_TIMEOUT, "", "no frame in time");
-        if (rc < 0 && !s->head && !s->ended) /* frames that came before the end are still given */
+        bool whole;
+        int n = stream_run(s, &whole);
+        if (whole)
+            return n;
+        int rc = stream_more(s, deadline);
+        if (rc <= 0)
             return rc;
     }
+}
+
+int pelton_stream_next(struct pelton_stream *s, int64_t deadline, struct pelton_frame *out)
+{
+    while (!s->head) {
+        int rc = stream_more(s, deadline);
+        if (rc <= 0)
+            return rc;
+    }
+    pelton_stream_take(s, out);
+    return 1;
 }
 
 void pelton_stream_release(struct pelton_stream *s, const struct pelton_frame *frame)
@@ -325,11 +364,10 @@ void pelton_stream_release(struct pelton_stream *s, const struct pelton_frame *f
     for (struct pelton_side **link = &s->sides; *link;) {
         const struct pelton_side *side = *link;
         if (side->epoch == frame->epoch && side->slot == frame->slot &&
-            side->generation == frame->generation) {
+            side->generation == frame->generation)
             side_drop(link);
-        } else {
+        else
             link = &(*link)->next;
-        }
     }
     Pelton__Release release = PELTON__RELEASE__INIT;
     release.epoch = frame->epoch;

@@ -51,6 +51,9 @@ int pelton_stream_start(struct pelton *conn, const struct pelton_open_params *pa
 int pelton_stream_wait(struct pelton_stream *s, int64_t deadline, const struct pelton_info **info);
 /* As pelton_next, pelton_release and pelton_stats. */
 int pelton_stream_next(struct pelton_stream *s, int64_t deadline, struct pelton_frame *out);
+/* Waits until a batch stands at the head of the queue: the number of its frames, or as
+ * pelton_stream_next without one. */
+int pelton_stream_await_batch(struct pelton_stream *s, int64_t deadline);
 void pelton_stream_release(struct pelton_stream *s, const struct pelton_frame *frame);
 /* False: the frame is not of this stream, or in host memory. */
 bool pelton_stream_device(const struct pelton_stream *s, const struct pelton_frame *frame,

@@ -219,7 +219,7 @@ enum pelton_layout {
     PELTON_NHWC           /* side by side, in one plane */
 };
 enum pelton_type { PELTON_U8, PELTON_F16, PELTON_F32 };
-enum { PELTON_MOST_SIZE = 16384, PELTON_MOST_RATIO = 64 };
+enum { PELTON_MOST_SIZE = 16384, PELTON_MOST_RATIO = 64, PELTON_MOST_BATCH = 256 };
 
 /* Frames as they leave. All zero: as they are decoded. A layout or a type of floats is for rgb24,
  * bgr24, rgba, bgra, gbrp and gray, of which it takes the channels and their order. Not of raw
@@ -234,7 +234,11 @@ struct pelton_output {
      * or 0 for the values themselves. */
     uint32_t n_mean;
     float mean[4], scale[4];
-    uint32_t reserved[4];
+    /* So many frames lie one after another in memory, at equal distances, without a gap where they
+     * are tensors of a multiple of 4 bytes. pelton_next_batch gives them. 0, 1: each by itself.
+     * Only with PELTON_LOSSLESS and the base view, in host or device memory, by one device. */
+    uint32_t batch;
+    uint32_t reserved[3];
 };
 
 struct pelton_open_params {
@@ -398,7 +402,7 @@ struct pelton_tensor {
     enum pelton_layout layout;
     enum pelton_type type;
     uint32_t channels; /* of a pixel */
-    uint32_t reserved;
+    uint32_t batch;    /* frames of a batch; the place in it is slot % batch. 0: each by itself */
 };
 
 struct pelton_frame {
@@ -451,6 +455,14 @@ struct pelton_frame {
  * has ended. Negative: PELTON_ERR_TIMEOUT (no frame yet), or the failure that ended the stream. */
 static inline int pelton_next(struct pelton_stream *stream, int timeout_ms,
                               struct pelton_frame *out);
+/* The same of output.batch frames at once: returns their number, 0 at the end, or a failure. All
+ * lie at the same distance in data[], or slot_size of pelton_device.h. Each has its own flags.
+ * There are fewer at the stream's end, before a new epoch, and where frames are missing: after the
+ * loss of a worker, and with max_fps of live sources. A failure takes no frame. out has room for
+ * output.batch frames, else PELTON_ERR_USAGE. The daemon writes the memory again once all of them
+ * are released. */
+static inline int pelton_next_batch(struct pelton_stream *stream, int timeout_ms,
+                                    struct pelton_frame *out, uint32_t room);
 /* Gives a frame back; the daemon may write its memory again. Any order is allowed. Only sequence,
  * epoch, slot and generation of the frame are read. */
 PELTON_API void pelton_release(struct pelton_stream *stream, const struct pelton_frame *frame);

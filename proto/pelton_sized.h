@@ -30,6 +30,9 @@ PELTON_API int pelton_probe_sized(struct pelton *conn, const struct pelton_open_
                                   size_t info_size, struct pelton_probe_sei *sei, size_t sei_size);
 PELTON_API int pelton_next_sized(struct pelton_stream *stream, int timeout_ms,
                                  struct pelton_frame *out, size_t size);
+/* Frames are `size` bytes apart. */
+PELTON_API int pelton_next_batch_sized(struct pelton_stream *stream, int timeout_ms,
+                                       struct pelton_frame *out, uint32_t room, size_t size);
 PELTON_API int pelton_device_memory_sized(const struct pelton_stream *stream,
                                           const struct pelton_frame *frame,
                                           struct pelton_device_memory *out, size_t size);
@@ -117,6 +120,12 @@ static inline int pelton_next(struct pelton_stream *stream, int timeout_ms,
                               struct pelton_frame *out)
 {
     return pelton_next_sized(stream, timeout_ms, out, sizeof(*out));
+}
+
+static inline int pelton_next_batch(struct pelton_stream *stream, int timeout_ms,
+                                    struct pelton_frame *out, uint32_t room)
+{
+    return pelton_next_batch_sized(stream, timeout_ms, out, room, sizeof(*out));
 }
 
 static inline int pelton_device_memory(const struct pelton_stream *stream,

@@ -89,6 +89,8 @@ void wire_open_from(const struct pelton_open_params *in, struct wire_stretch str
 bool wire_wanted_valid(const struct pelton_open_params *p);
 /* Whether the other options concern pictures, which access units are not yet. */
 bool wire_encoded_valid(const struct pelton_open_params *p);
+/* A batch of frames is possible with the other parameters. */
+bool wire_batch_valid(const struct pelton_open_params *p);
 /* Is each value of the output in range? */
 bool wire_output_valid(const struct pelton_output *output);
 /* Strings and lists stay the message's; fd is -1. Returns PELTON_ERR_USAGE where a value is out of

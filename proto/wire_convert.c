@@ -191,6 +191,7 @@ static void output_from(const struct pelton_output *in, Pelton__Open *out)
     out->n_mean = out->n_scale = in->n_mean < 4 ? in->n_mean : 4; /* more were refused */
     out->mean = (float *)in->mean;
     out->scale = (float *)in->scale;
+    out->batch = in->batch;
 }
 
 void wire_open_from(const struct pelton_open_params *in, struct wire_stretch stretch,
@@ -238,8 +239,16 @@ bool wire_encoded_valid(const struct pelton_open_params *p)
     bool picture = p->pix_fmt || p->fields || p->max_fps > 0 || p->views != PELTON_VIEW_BASE ||
                    p->n_blur || p->skip || p->n_wanted || p->n_wanted_us || p->devices > 1 ||
                    p->side_data || p->bench.transport != PELTON_SHM || p->output.width ||
-                   p->output.height || p->output.crop.width || p->output.layout || p->output.type;
+                   p->output.height || p->output.crop.width || p->output.layout || p->output.type ||
+                   p->output.batch;
     return !p->encoded || !picture;
+}
+
+bool wire_batch_valid(const struct pelton_open_params *p)
+{
+    bool memory = p->bench.transport == PELTON_SHM || p->bench.transport == PELTON_DEVICE;
+    return p->output.batch < 2 || (memory && p->policy == PELTON_LOSSLESS &&
+                                   p->views == PELTON_VIEW_BASE && p->devices < 2);
 }
 
 /* A stream is not shared where a picture gives more than one frame, or where frames come in real
@@ -256,9 +265,8 @@ static int blur_to(const Pelton__Open *in, struct pelton_open_params *out)
 {
     if (in->n_blur % 4 || in->n_blur > 4 * PELTON_MAX_BLURS ||
         !in->blur_width != !in->blur_height || in->blur_width > BLUR_MOST ||
-        in->blur_height > BLUR_MOST) {
+        in->blur_height > BLUR_MOST)
         return PELTON_ERR_USAGE;
-    }
     out->n_blur = (uint32_t)in->n_blur / 4;
     for (uint32_t i = 0; i < out->n_blur; i++) {
         const uint32_t *v = in->blur + 4 * i;
@@ -277,7 +285,8 @@ bool wire_output_valid(const struct pelton_output *o)
             return false;
     return o->width <= PELTON_MOST_SIZE && o->height <= PELTON_MOST_SIZE &&
            !any == !(o->crop.width && o->crop.height) && (unsigned)o->filter <= PELTON_AREA &&
-           (unsigned)o->layout <= PELTON_NHWC && (unsigned)o->type <= PELTON_F32 && o->n_mean <= 4;
+           (unsigned)o->layout <= PELTON_NHWC && (unsigned)o->type <= PELTON_F32 &&
+           o->n_mean <= 4 && o->batch <= PELTON_MOST_BATCH;
 }
 
 static int output_to(const Pelton__Open *in, struct pelton_output *out)
@@ -293,6 +302,7 @@ static int output_to(const Pelton__Open *in, struct pelton_output *out)
     out->filter = (enum pelton_filter)in->filter;
     out->layout = (enum pelton_layout)in->layout;
     out->type = (enum pelton_type)in->type;
+    out->batch = in->batch;
     out->n_mean = (uint32_t)(in->n_mean ? in->n_mean : in->n_scale);
     for (uint32_t i = 0; i < out->n_mean; i++) {
         out->mean[i] = in->n_mean ? in->mean[i] : 0;
@@ -319,9 +329,8 @@ int wire_open_to(const Pelton__Open *in, struct pelton_open_params *out,
     if (!(in->max_fps >= 0 && in->max_fps <= 1e6) || in->policy > PELTON_FIFO ||
         in->transport > PELTON_DEVICE || in->on_error > PELTON_ON_ERROR_SHOW_ALL ||
         in->side_data > PELTON_SIDE_ALL || in->views > PELTON_VIEWS_BOTH ||
-        in->skip > PELTON_SKIP_NONKEY || (in->skip && in->views) || !stretch_valid(in)) {
+        in->skip > PELTON_SKIP_NONKEY || (in->skip && in->views) || !stretch_valid(in))
         return PELTON_ERR_USAGE;
-    }
     memset(out, 0, sizeof(*out));
     if (blur_to(in, out) < 0)
         return PELTON_ERR_USAGE;
@@ -332,7 +341,8 @@ int wire_open_to(const Pelton__Open *in, struct pelton_open_params *out,
     OPEN_FIELDS(OPEN_COPY)
     out->bench.transport = in->transport;
     if (wanted_to(in, out) < 0 || output_to(in, &out->output) < 0 || !wire_encoded_valid(out) ||
-        (in->encoded && in->parts > 1))
+        (in->encoded && in->parts > 1) || !wire_batch_valid(out) ||
+        (out->output.batch > 1 && in->parts > 1))
         return PELTON_ERR_USAGE;
     *stretch = (struct wire_stretch){.index = in->part, .count = in->parts};
     return PELTON_OK;

@@ -8,7 +8,8 @@ by side. Nothing is copied: a tensor is the decoder's own memory.
   cuda_sum.py --expect SUMS FILE...   compares with sums that were printed before
   cuda_sum.py --quiet FILE...     prints no sums
 
-With --processes N that many processes share the files. They need a running daemon.
+With --batch N a tensor has so many frames. With --processes N that many processes share the files.
+They need a running daemon.
 """
 import argparse, multiprocessing, os, sys, time
 
@@ -18,7 +19,12 @@ import pelton
 def open_file(path, args):
     """With --frames a short file is read again and again."""
     return pelton.open(path, None if args.host else "cuda", frames=args.frames,
-                       loop=args.frames > 0)
+                       loop=args.frames > 0, batch=args.batch)
+
+
+def frames_of(read):
+    """Of a frame or a batch."""
+    return list(read) if isinstance(read, pelton.Batch) else [read]
 
 
 class HostSums:
@@ -26,7 +32,7 @@ class HostSums:
         self.stream, self.path, self.sums = open_file(path, args), path, []
 
     def add(self, frame):
-        self.sums.append(sum(int(plane.sum()) for plane in frame.planes))
+        self.sums += [sum(int(plane.sum()) for plane in f.planes) for f in frames_of(frame)]
 
     def totals(self):
         return self.sums
@@ -37,30 +43,37 @@ class CudaSums:
     ROOM = 4096
 
     def __init__(self, path, args):
-        self.stream, self.path, self.count, self.blocks = open_file(path, args), path, 0, []
+        self.stream, self.path, self.count = open_file(path, args), path, 0
+        self.blocks, self.parts, self.used = [], [], 0  # tensors of sums, and how many each has
 
     def add(self, frame):
         import torch
-        at = self.count % self.ROOM
-        if at == 0:
+        n = len(frames_of(frame))
+        if not self.blocks or self.used + n > self.ROOM:
             self.blocks.append(torch.zeros(self.ROOM, 4, dtype=torch.int64, device="cuda"))
+            self.parts.append(0)
+            self.used = 0
         for p, plane in enumerate(frame.planes):
-            torch.sum(torch.from_dlpack(plane), (0, 1), dtype=torch.int64,
-                      out=self.blocks[-1][at, p])
-        self.count += 1
+            tensor = torch.from_dlpack(plane).reshape(n, *plane.shape[-2:])
+            torch.sum(tensor, (1, 2), dtype=torch.int64,
+                      out=self.blocks[-1][self.used:self.used + n, p])
+        self.used += n
+        self.parts[-1] = self.used
+        self.count += n
 
     def totals(self):
         import torch
         if not self.blocks:
             return []
-        return torch.cat(self.blocks)[:self.count].sum(1).cpu().tolist()
+        sums = [block[:n].sum(1) for block, n in zip(self.blocks, self.parts)]
+        return torch.cat(sums).cpu().tolist()
 
 
 class NoSums(CudaSums):
     """Frames are announced and given back."""
 
     def add(self, frame):
-        self.count += 1
+        self.count += len(frames_of(frame))
 
     def totals(self):
         return [0] * self.count
@@ -111,6 +124,7 @@ def main():
     p.add_argument("--no-sums", action="store_true", help="frames are only read")
     p.add_argument("--frames", type=int, default=0, help="of each file, which is read in a loop")
     p.add_argument("--processes", type=int, default=1)
+    p.add_argument("--batch", type=int, default=1, help="frames that are one tensor")
     args = p.parse_args()
     try:
         sums, seconds, bus = read_all(args)

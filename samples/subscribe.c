@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * subscribe FILE: prints each frame's sequence, time, size and mean luma. Uses the daemon at
+ * subscribe FILE [BATCH]: prints each frame's sequence, time, size and mean luma. With BATCH it
+ * takes so many frames at once, which lie one after another in memory. Uses the daemon at
  * $PELTON_SOCKET where that is set, else a private one. Build: cc subscribe.c $(pkg-config --cflags
  * --libs pelton)
  */
@@ -36,27 +37,37 @@ static double mean_luma(const struct pelton_frame *f)
 /* A software device compiles its shaders before the first frame. */
 enum { PATIENCE_MS = 120000 };
 
-static int subscribe(struct pelton *conn, const char *path)
+static void print(const struct pelton_frame *f)
+{
+    double seconds = f->pts == INT64_MIN || !f->time_base.den
+                         ? 0
+                         : (double)f->pts * f->time_base.num / f->time_base.den;
+    printf("%" PRIu64 " %.6f s %ux%u %s luma %.3f%s\n", f->sequence, seconds, f->width, f->height,
+           f->pix_fmt, mean_luma(f), f->flags & PELTON_FRAME_CORRUPT ? " corrupt" : "");
+}
+
+static int subscribe(struct pelton *conn, const char *path, uint32_t batch)
 {
     struct pelton_open_params params;
     struct pelton_stream *stream = NULL;
-    struct pelton_frame frame;
+    static struct pelton_frame frames[PELTON_MOST_BATCH];
     pelton_open_params_init(&params);
     params.fd = open(path, O_RDONLY | O_CLOEXEC);
     params.name = path;
+    params.output.batch = batch;
     if (params.fd < 0) {
         fprintf(stderr, "subscribe: %s: %s\n", path, strerror(errno));
         return 1;
     }
     int rc = pelton_open(conn, &params, PATIENCE_MS, NULL, &stream);
-    while (rc >= 0 && (rc = pelton_next(stream, PATIENCE_MS, &frame)) > 0) {
-        double seconds = frame.pts == INT64_MIN || !frame.time_base.den
-                             ? 0
-                             : (double)frame.pts * frame.time_base.num / frame.time_base.den;
-        printf("%" PRIu64 " %.6f s %ux%u %s luma %.3f%s\n", frame.sequence, seconds, frame.width,
-               frame.height, frame.pix_fmt, mean_luma(&frame),
-               frame.flags & PELTON_FRAME_CORRUPT ? " corrupt" : "");
-        pelton_release(stream, &frame);
+    while (rc >= 0 &&
+           (rc = pelton_next_batch(stream, PATIENCE_MS, frames, PELTON_MOST_BATCH)) > 0) {
+        if (batch)
+            printf("batch of %d\n", rc);
+        for (int i = 0; i < rc; i++) {
+            print(&frames[i]);
+            pelton_release(stream, &frames[i]);
+        }
     }
     if (rc < 0)
         complain(conn);
@@ -68,15 +79,15 @@ static int subscribe(struct pelton *conn, const char *path)
 int main(int argc, char **argv)
 {
     struct pelton *conn = NULL;
-    if (argc != 2) {
-        fprintf(stderr, "usage: %s FILE\n", argv[0]);
+    if (argc != 2 && argc != 3) {
+        fprintf(stderr, "usage: %s FILE [BATCH]\n", argv[0]);
         return 2;
     }
     int rc = getenv("PELTON_SOCKET") ? pelton_connect(NULL, 5000, &conn)
                                      : pelton_spawn(NULL, 30000, &conn);
     if (rc < 0)
         return complain(NULL);
-    rc = subscribe(conn, argv[1]);
+    rc = subscribe(conn, argv[1], argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 0);
     pelton_close(conn);
     return rc;
 }

@@ -100,6 +100,7 @@ static void on_format(void *ctx, const struct feed_format *f)
     m.layout = f->layout;
     m.type = f->type;
     m.channels = f->channels;
+    m.batch = f->batch;
     m.blur_width = f->blur_width;
     m.blur_height = f->blur_height;
     m.memfd_size = f->memfd >= 0 ? f->memfd_size : 0;

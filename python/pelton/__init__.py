@@ -8,6 +8,7 @@
 
 Frames lie in shared memory, read-only. See pelton.open, Frame, VideoCapture, Clips and show.
 """
+from ._batch import Batch
 from ._capture import *  # VideoCapture and OpenCV's names of its properties
 from ._clips import Clips
 from ._connection import VERSION as __version__

@@ -15,6 +15,7 @@ from ctypes import c_char_p, c_int, c_int32, c_int64, c_uint, c_uint64, c_uint8,
 from typing import TYPE_CHECKING, Any, Deque, Dict, List, Optional, Tuple
 
 from . import _proto, errors
+from ._batch import Batch, BatchLease, stacked
 from ._frame import Frame, Lease, Pool, release_of
 
 if TYPE_CHECKING:
@@ -170,7 +171,7 @@ class Slots:
     """Slots that the program gave up while the GPU may still read them. Of one stream."""
 
     def __init__(self) -> None:
-        self.waiting: Deque[Tuple[Import, List[c_void_p], Lease]] = collections.deque()
+        self.waiting: Deque[Tuple[Import, List[c_void_p], List[Lease]]] = collections.deque()
 
     def settle(self, wait: bool) -> bool:
         """Gives back slots that the GPU is done with, with wait at least one. False: none was."""
@@ -179,7 +180,7 @@ class Slots:
             memory, events, _ = self.waiting[0]
             if not memory.passed(events, wait and not any_passed):
                 break
-            self.waiting.popleft()  # with the lease
+            self.waiting.popleft()  # with the leases
             any_passed = True
         return any_passed
 
@@ -200,6 +201,7 @@ class DevicePool(Pool):
         self.fd = os.dup(fds[0]) if fds else -1
         self.imported: Optional[Import] = None
         self.tensors: List[Any] = []
+        self.batches: Dict[int, List[Any]] = {} # tensors of so many frames
 
     @staticmethod
     def check_memory(m: Any, fds: list) -> bool:
@@ -229,19 +231,28 @@ class DevicePool(Pool):
 
     def frame(self, stream: "Stream", m: Any) -> "DeviceFrame":
         self.memory_of()
-        return DeviceFrame(DeviceLease(stream, self, m), m)
+        return DeviceFrame(DeviceLease(stream, self, [m]), m)
+
+    def frames(self, stream: "Stream", messages: List[Any]) -> "DeviceBatch":
+        self.memory_of()
+        count = len(messages)
+        if count not in self.batches:
+            self.batches[count] = [self.tensor(stacked(layout, count, self.slot_size))
+                                   for _, layout in self.layout]
+        return DeviceBatch(DeviceLease(stream, self, messages), messages)
 
     def __del__(self) -> None:
         if self.fd >= 0:
             os.close(self.fd)
 
 
-class DeviceLease(Lease):
-    """One slot. It goes back once the GPU work of its tensors is done."""
-    __slots__ = ("streams",)
+class DeviceLease(BatchLease):
+    """The slots of a frame or a batch. They go back once the GPU work of its tensors is done."""
+    __slots__ = ("stream", "streams")
 
-    def __init__(self, stream: "Stream", pool: Pool, m: Any) -> None:
-        super().__init__(stream, pool, m)
+    def __init__(self, stream: "Stream", pool: Pool, messages: List[Any]) -> None:
+        super().__init__(stream, pool, messages)
+        self.stream = stream
         self.streams: List[int] = []  # on which tensors of it are used
 
     def use(self, stream: Optional[int]) -> None:
@@ -254,15 +265,12 @@ class DeviceLease(Lease):
     def __del__(self) -> None:
         memory: Any = self.pool.imported  # type: ignore[attr-defined]
         if not self.streams or self.stream._closed or os.getpid() != memory.driver.pid:
-            self.give()
-            return
+            return  # the leases go with it
         try:
             events = memory.mark(self.streams)
         except errors.NoDevice:  # the context is lost, and with it all of its work
-            self.give()
             return
-        self.stream._slots.waiting.append((memory, events,
-                                           Lease(self.stream, self.pool, self.message)))
+        self.stream._slots.waiting.append((memory, events, self.leases))
 
 
 # ---- DLPack ----
@@ -305,11 +313,12 @@ class DevicePlane:
     is (rows, columns), or (rows, columns, samples); strides are in bytes."""
     __slots__ = ("_lease", "_template", "address", "shape", "strides", "dtype")
 
-    def __init__(self, lease: DeviceLease, template: _Tensor, address: int,
-                 layout: Dict[str, Any]) -> None:
+    def __init__(self, lease: DeviceLease, template: _Tensor, address: int) -> None:
         self._lease, self._template, self.address = lease, template, address
-        self.shape, self.strides = layout["shape"], layout["strides"]
-        self.dtype = layout["typestr"]
+        size, kind = template.bits // 8, "f" if template.code == KDL_FLOAT else "u"
+        self.shape = tuple(template.shape[:template.ndim])
+        self.strides = tuple(s * size for s in template.strides[:template.ndim])
+        self.dtype = f"{'|' if size == 1 else '<'}{kind}{size}"
 
     def __dlpack__(self, stream: Optional[int] = None, **_: Any) -> Any:
         """The GPU has finished the frame, so nothing has to wait. The slot goes back after the work
@@ -331,6 +340,14 @@ class DevicePlane:
         return f"<DevicePlane {self.shape} {self.dtype} cuda:{self._template.device_id}>"
 
 
+def planes_of(lease: DeviceLease, tensors: List[_Tensor], slot: int) -> Tuple[DevicePlane, ...]:
+    """Planes that begin in that slot, one a tensor."""
+    pool: Any = lease.pool
+    base = pool.imported.address.value + slot * pool.slot_size
+    return tuple(DevicePlane(lease, tensor, base + offset)
+                 for tensor, (offset, _) in zip(tensors, pool.layout))
+
+
 class DeviceFrame(Frame):
     """One decoded picture in memory of the GPU. `planes` are DevicePlanes. DLPack and
     `__cuda_array_interface__` of the frame itself are those of its first plane: luma, or grey. The
@@ -344,11 +361,8 @@ class DeviceFrame(Frame):
         if self._planes is None:
             if self._lease is None:
                 raise ValueError("the frame is closed")
-            pool: Any = self.pool
-            base = pool.imported.address.value + self._m.slot * pool.slot_size
-            self._planes = tuple(
-                DevicePlane(self._lease, template, base + offset, layout)  # type: ignore
-                for template, (offset, layout) in zip(pool.tensors, pool.layout))
+            self._planes = planes_of(self._lease, self.pool.tensors,  # type: ignore
+                                     self._m.slot)
         return self._planes
 
     @property
@@ -365,6 +379,34 @@ class DeviceFrame(Frame):
 
     def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> Any:
         self.to_rgb()
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.planes[0].__dlpack__(**options)
+
+    def __dlpack_device__(self) -> Tuple[int, int]:
+        return self.planes[0].__dlpack_device__()
+
+    @property
+    def __cuda_array_interface__(self) -> Dict[str, Any]:
+        return self.planes[0].__cuda_array_interface__
+
+
+class DeviceBatch(Batch):
+    """Frames that lie one after another in memory of the GPU. `planes` are DevicePlanes of all of
+    them; DLPack and `__cuda_array_interface__` are those of the first plane, or of the tensor."""
+    __slots__ = ()
+    kind = DeviceFrame
+
+    @property
+    def planes(self) -> Tuple[Any, ...]:
+        """One a plane, of all frames."""
+        if self._planes is None:
+            tensors = self.pool.batches[len(self)]  # type: ignore[attr-defined]
+            self._planes = planes_of(self._alive(), tensors, self._messages[0].slot)
+        return self._planes
+
+    def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> Any:
+        raise TypeError("the frames are in memory of the GPU: use torch.from_dlpack(batch)")
 
     def __dlpack__(self, **options: Any) -> Any:
         return self.planes[0].__dlpack__(**options)

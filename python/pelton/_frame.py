@@ -10,7 +10,7 @@ from __future__ import annotations
 import fcntl
 import mmap
 import os
-from typing import TYPE_CHECKING, Any, Dict, NamedTuple, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Tuple
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from . import _colour, _proto, errors
 if TYPE_CHECKING:
     from ._stream import Stream
 
+MOST_BATCH = 256
 MAX_SLOTS, MAX_SIDE, MAX_ROW, MAX_SLOT_SIZE = 65536, 65536, 1 << 24, 1 << 40
 F_GET_SEALS = 1034
 SEALS = 0x1 | 0x2 | 0x4 | 0x10  # SEAL, SHRINK, GROW, FUTURE_WRITE
@@ -77,7 +78,7 @@ class Pool:
     def __init__(self, m: Any, fds: list, epoch_base: int = 0) -> None:
         self.check(m, fds)
         self.format, self.epoch = m, epoch_base + m.epoch
-        self.slots, self.slot_size = m.slots, m.slot_size
+        self.slots, self.slot_size, self.batch = m.slots, m.slot_size, m.batch or 1
         self.width, self.height, self.pix_fmt = m.width, m.height, m.pix_fmt
         self.depth = depth_of(m.pix_fmt)
         self.time_base = (m.time_base.num, m.time_base.den)
@@ -142,6 +143,7 @@ class Pool:
     def check(cls, m: Any, fds: list) -> None:
         """The daemon is not trusted: each number is compared before use."""
         good = m.layout <= NHWC and m.type < len(TYPES) and m.channels <= 4
+        good = good and m.batch <= MOST_BATCH
         good = good and len(m.planes) <= 4 and m.width <= MAX_SIDE and m.height <= MAX_SIDE
         good = good and len(fds) == (1 if m.memfd_size else 0)
         if good and m.memfd_size:
@@ -157,6 +159,11 @@ class Pool:
     def frame(self, stream: "Stream", m: Any) -> "Frame":
         """Of a FrameReady."""
         return Frame(Lease(stream, self, m), m)
+
+    def frames(self, stream: "Stream", messages: List[Any]) -> Any:
+        """Of the FrameReady of a batch."""
+        from ._batch import Batch, BatchLease  # which needs this file
+        return Batch(BatchLease(stream, self, messages), messages)
 
     @staticmethod
     def planes_fit(m: Any) -> bool:

@@ -12,7 +12,7 @@ from typing import (Any, Callable, Deque, Dict, Iterable, Iterator, List, NamedT
 
 from . import _daemon, _proto, errors
 from ._connection import Connection, deadline_of
-from ._frame import Frame, Pool, release_of
+from ._frame import MOST_BATCH, Frame, Pool, release_of
 from ._units import UnitPool
 
 POLICIES = {"lossless": 0, "latest": 1, "fifo": 2}
@@ -237,29 +237,45 @@ class Stream:
 
     # ---- frames ----
 
-    def read(self, timeout: Optional[float] = None) -> Optional[Frame]:
-        """The next frame; None: the stream has ended. With policy "latest" it is the newest frame
-        at the time of the call. timeout is in seconds; None waits for ever. Raises Timeout,
-        SlotsExhausted, or the failure that ended the stream, after the frames before it."""
+    def read(self, timeout: Optional[float] = None) -> Any:
+        """The next Frame, or Batch where that was asked for; None: the stream has ended. With
+        policy "latest" it is the newest frame at the time of the call. timeout is in seconds; None
+        waits for ever. Raises Timeout, SlotsExhausted, or the failure that ended the stream, after
+        the frames before it."""
         deadline = deadline_of(timeout)
         while True:
             try:
-                m = self._next(deadline)
+                got = self._next(deadline)
             except errors.Gone:
                 if not self._reconnect or self._closed or self._pid != os.getpid():
                     raise
                 self._connect_again(deadline)
                 continue
             self._report()
-            if m is None:
+            if not got:
                 return None
-            if not self._place.uri and m.sequence < self._next_sequence:
-                self._release(m)  # a file is read again from its start after a reconnection
-                continue
-            self._next_sequence = m.sequence + 1
-            return self._pools[m.epoch].frame(self, m)
+            while got and not self._place.uri and got[0].sequence < self._next_sequence:
+                self._release(got.pop(0))  # a file is read again after a reconnection
+            if got:
+                self._next_sequence = got[-1].sequence + 1
+                pool = self._pools[got[0].epoch]
+                batched = self._options.batch > 1
+                return pool.frames(self, got) if batched else pool.frame(self, got[0])
 
-    def _next(self, deadline: float) -> Any:
+    def _run(self) -> int:
+        """Frames that the next read() gives: of a batch those that lie one after another, 0 while
+        more of them may come."""
+        if self._options.batch < 2:
+            return min(len(self._queue), 1)
+        queue, n = list(self._queue), 0
+        for n, m in enumerate(queue, 1):
+            if m.epoch != queue[0].epoch or m.slot != queue[0].slot + n - 1:
+                return n - 1
+            if (m.slot + 1) % self._options.batch == 0:
+                return n
+        return n if self._end is not None or self._conn.dead else 0
+
+    def _next(self, deadline: float) -> List[Any]:
         if self._closed:
             raise errors.UsageError("the stream is closed")
         if self._pid != os.getpid():
@@ -267,15 +283,15 @@ class Stream:
         self._drop_stale()
         if self._slots:
             self._slots.settle(False)
-        if not self._queue and self._end is None:
+        if not self._run() and self._end is None:
             self._ask()
             self._wait(deadline)
         if self._queue:
-            m = self._queue.popleft()
-            self._last = bool(m.flags & 8)
-            return m
+            got = [self._queue.popleft() for _ in range(self._run())]
+            self._last = bool(got[-1].flags & 8)
+            return got
         self._raise_end()
-        return None
+        return []
 
     def _ask(self) -> None:
         if self._options.policy and not self._credit and not self._conn.dead:
@@ -294,7 +310,7 @@ class Stream:
             self._release(self._queue.popleft())
 
     def _wait(self, deadline: float) -> None:
-        ready = lambda: self._queue or self._end is not None
+        ready = lambda: self._run() or self._end is not None
         if self._exhausted():
             gc.collect()  # frames in cycles hold their slots until then
             while self._slots and self._exhausted() and self._slots.settle(True):
@@ -310,10 +326,12 @@ class Stream:
             raise errors.Timeout(f"{self.name}: no frame in time")
 
     def _exhausted(self) -> bool:
-        if len(self._held) < self.slots or not self.slots:
+        batch = self._options.batch or 1
+        if len(self._held) < self.slots // batch or not self.slots:
             return False
         mine = (self._opened, self._newest)
-        return sum(key[:2] == mine for key in list(self._held)) >= self.slots
+        groups = {key[2] // batch for key in list(self._held) if key[:2] == mine}
+        return len(groups) >= self.slots // batch
 
     def _release(self, m: Any) -> None:
         self._conn.post(_proto.RELEASE, release_of(m), self._id)
@@ -355,7 +373,8 @@ class Stream:
         options = _proto.Open(uri=had.uri, name=had.name, pix_fmt=had.pix_fmt,
                               width=had.width, height=had.height, crop=had.crop,
                               filter=had.filter, layout=had.layout, type=had.type,
-                              mean=had.mean, scale=had.scale, on_error=had.on_error,
+                              mean=had.mean, scale=had.scale, batch=had.batch,
+                              on_error=had.on_error,
                               side_data=had.side_data,
                               depth=0 if had.policy else had.depth, wanted=ranges_of(indices),
                               wanted_us=times_of(times))
@@ -480,7 +499,7 @@ def open(source: Source, device: Optional[str] = None, *, policy: Optional[str] 
          pix_fmt: str = "", format: str = "", size: Optional[Tuple[int, int]] = None,
          crop: Optional[Tuple[int, int, int, int]] = None, filter: str = "bicubic",
          dtype: Any = None, layout: Optional[str] = None, mean: Any = None, std: Any = None,
-         start: float = 0.0, duration: Optional[float] = None, frames: int = 0,
+         batch: int = 1, start: float = 0.0, duration: Optional[float] = None, frames: int = 0,
          loop: bool = False, realtime: bool = False, fps: float = 0.0, skip: Optional[str] = None,
          at: Iterable[int] = (), encoded: bool = False,
          on_error: str = "show", side_data: int = 0, slots: int = 0,
@@ -503,6 +522,8 @@ def open(source: Source, device: Optional[str] = None, *, policy: Optional[str] 
     layout      "NCHW" (the default with a dtype): (channels, height, width); "NHWC": (height,
                 width, channels)
     mean, std   of floats: (value - mean) / std, for each channel or for all
+    batch       read() gives so many frames at once, as a Batch: one array of all of them. Less at
+                the stream's end. Needs policy "lossless"; of cameras that pelton develops none
     start, duration   seconds of the source
     frames      number of frames to decode; 0: all
     loop        reads a file again from its start
@@ -543,10 +564,14 @@ def open(source: Source, device: Optional[str] = None, *, policy: Optional[str] 
                         ("fps", fps), ("slots", slots), ("side_data", side_data)):
         if value < 0:
             raise errors.UsageError(f"{name} is {value}", f"{name} is 0 or more")
+    if not 1 <= batch <= MOST_BATCH or (batch > 1 and (number or encoded)):
+        raise errors.UsageError(f"batch is {batch}", f"1 to {MOST_BATCH} frames, with policy "
+                                "\"lossless\" and not of encoded bytes")
     options = _proto.Open(uri=place.uri, name=place.name, pix_fmt=pix_fmt, policy=number,
                           depth=depth or slots, loop=loop, realtime=realtime,
                           start_us=microseconds(start), duration_us=microseconds(duration),
                           max_frames=frames, on_error=ON_ERROR[on_error], max_fps=fps,
                           side_data=side_data, skip=SKIP[skip], wanted=ranges_of(at),
-                          transport=DEVICE if cuda else 0, encoded=encoded, **output)
+                          transport=DEVICE if cuda else 0, encoded=encoded,
+                          batch=batch if batch > 1 else 0, **output)
     return Stream(place, options, socket, timeout, reconnect, on_event)

@@ -123,6 +123,35 @@ def slots(path):
         check(s.read() is not None, "it goes on")
 
 
+def batches(args, daemon, path):
+    """One tensor of several frames, whose slots go back together."""
+    want = framemd5(args, daemon, path)
+    with pelton.open(path, "cuda", batch=8, slots=16) as s:
+        batch = s.read()
+        plane, first = batch.planes[0], batch[0].planes[0]
+        pitch = batch[1].planes[0].address - first.address
+        equal((plane.shape, plane.strides, plane.dtype), ((8, 66, 98), (pitch,) + first.strides,
+                                                          first.dtype), "a plane of all frames")
+        tensor = Tensor(batch)
+        equal(tensor.managed.data, first.address, "DLPack gives it, from its first frame on")
+        equal(tensor.managed.shape[:tensor.managed.ndim], [8, 66, 98], "with three dimensions")
+        got = [md5(f) for f in batch]
+        raises(TypeError, lambda: batch.__array__(), "in memory of the GPU")
+        del batch, plane, first
+        gc.collect()
+        equal(s.held, 8, "a tensor holds the slots of its batch")
+        tensor.delete()
+        equal((s.held, len(s._slots.waiting)), (8, 1), "the GPU may still read them")
+        for batch in s:
+            got += [md5(f) for f in batch]
+        equal(got, want, "frames of batches")
+        del batch
+        gc.collect()
+        while s._slots.settle(True):
+            pass
+        equal((s.held, len(s._slots.waiting)), (0, 0), "then all go back")
+
+
 def life(path):
     """Memory stays with its tensors, after stream and daemon's pool, and not longer."""
     gc.collect()
@@ -181,6 +210,7 @@ def main():
         life.descriptors = len(os.listdir("/proc/self/fd"))
         interface(path)
         slots(path)
+        batches(args, daemon, path)
         life(path)
         killed_worker(args, daemon, folder)
         without_cuda(path)

@@ -112,10 +112,10 @@ int camera_open(struct camera_host *h, const struct pelton_open_params *params,
                 struct pelton_failure *failure)
 {
     char why[CAMERA_WHY] = "";
-    if (output_changes(&params->output)) {
+    if (output_changes(&params->output) || params->output.batch > 1) {
         failure->code = PELTON_ERR_USAGE;
         snprintf(failure->cause, sizeof(failure->cause),
-                 "%.120s: frames of a raw camera are not cropped or scaled for a reader",
+                 "%.120s: frames of a raw camera are not cropped, scaled or batched for a reader",
                  params->name);
         snprintf(failure->hint, sizeof(failure->hint),
                  "the camera's setting output chooses the size of all its frames");

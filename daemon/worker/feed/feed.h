@@ -24,6 +24,7 @@ struct feed_format {
     struct conversion_source source;
     struct conversion_wish wish;     /* settled */
     uint32_t layout, type, channels; /* enum pelton_layout, pelton_type; 0: pix_fmt says all */
+    uint32_t batch;                  /* slots that are filled one after another; 0: 1 */
     uint64_t slot_size;              /* slot s starts at s * slot_size */
     uint64_t plane_offset[4];        /* inside the slot */
     uint32_t stride[4], plane_width[4], plane_height[4];

@@ -52,7 +52,7 @@ static void part_paint_grey(const struct pool *pool, const struct pool_part *par
 static int pool_map(struct pool *pool)
 {
     struct feed_format *f = &pool->format;
-    f->memfd_size = f->slot_size * f->slots;
+    f->memfd_size = align_up(f->slot_size * f->slots, PAGE_ALIGN);
     f->memfd = memfd_create("pelton-pool", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (f->memfd < 0)
         return PELTON_ERR_NOMEM;
@@ -121,7 +121,8 @@ static struct pool_part part_next(const struct pool *pool)
 {
     uint32_t left = pool->format.slots - pool->ready,
              count = pool->ready ? pool->ready : POOL_FIRST_SLOTS;
-    bool last = count >= left || pool->part_count + 1 == POOL_PARTS;
+    bool last = count >= left || pool->part_count + 1 == POOL_PARTS ||
+                pool->format.slot_size % PAGE_ALIGN; /* parts begin with a page */
     return (struct pool_part){.first = pool->ready, .count = last ? left : count};
 }
 
@@ -142,7 +143,7 @@ static int part_make(struct gpu *gpu, const struct pool *pool, struct pool_part 
                      const atomic_bool *stop)
 {
     uint8_t *memory = (uint8_t *)pool->memory + part->first * pool->format.slot_size;
-    size_t size = part->count * pool->format.slot_size;
+    size_t size = align_up(part->count * pool->format.slot_size, PAGE_ALIGN);
     if (!part_pages(pool, part, memory, size, stop))
         return PELTON_ERR_NOMEM;
     if (stop && atomic_load(stop))
@@ -258,20 +259,41 @@ void pool_free(struct pool *pool)
     free(pool);
 }
 
-bool pool_take(struct pool *pool, uint32_t *slot)
+/* All of its slots are free. */
+static bool group_free(const struct pool *pool, uint32_t first, uint32_t batch)
 {
-    for (uint32_t i = 0; i < pool->ready; i++) {
-        uint32_t at = (pool->cursor + i) % pool->ready;
-        if (pool->slots[at].state != POOL_FREE)
-            continue;
-        pool->slots[at].state = POOL_WRITING;
-        pool->slots[at].generation++;
-        pool->cursor = at + 1;
-        pool->busy++;
-        *slot = at;
+    for (uint32_t i = 0; i < batch; i++)
+        if (pool->slots[first + i].state != POOL_FREE)
+            return false;
+    return true;
+}
+
+/* The next one of a group that was begun, else the first one of a free group. */
+static bool slot_find(const struct pool *pool, uint32_t *slot)
+{
+    uint32_t batch = pool->format.batch ? pool->format.batch : 1, groups = pool->ready / batch;
+    *slot = pool->cursor;
+    if (pool->cursor % batch)
         return true;
+    for (uint32_t i = 0; i < groups; i++) {
+        *slot = (pool->cursor / batch + i) % groups * batch;
+        if (group_free(pool, *slot, batch))
+            return true;
     }
     return false;
+}
+
+bool pool_take(struct pool *pool, uint32_t *slot)
+{
+    uint32_t at;
+    if (!slot_find(pool, &at))
+        return false;
+    pool->slots[at].state = POOL_WRITING;
+    pool->slots[at].generation++;
+    pool->cursor = at + 1;
+    pool->busy++;
+    *slot = at;
+    return true;
 }
 
 void pool_hold(struct pool *pool, uint32_t slot)

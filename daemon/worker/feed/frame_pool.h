@@ -7,6 +7,9 @@
  * -> FREE. Each turn has a new generation. A pool is used under its owner's lock, but for
  * pool_create, pool_grow and pool_free.
  *
+ * With format.batch the slots of a group are taken in order. A group is begun once all of its slots
+ * are FREE.
+ *
  * Readers are told of all slots at once. Those of the first part can be used at once, and one
  * thread makes the other parts meanwhile: all pages together take a tenth of a second.
  */
@@ -56,7 +59,7 @@ struct pool {
     uint32_t busy;           /* slots that are not FREE */
     uint32_t events;         /* queued events that name the pool */
     struct pool_slot *slots;
-    uint32_t cursor; /* slots are handed out in turn */
+    uint32_t cursor; /* slots are handed out in turn, or those of a group */
     struct pool *next;
 };
 

@@ -156,7 +156,8 @@ void output_format(const struct pelton_output *o, struct feed_format *f)
     for (uint32_t p = 0; p < shape.planes; p++)
         feed_format_plane(f, shape.row_bytes[p], shape.rows[p],
                           is_tensor(o) ? TENSOR_ALIGN : ROW_ALIGN);
-    feed_format_close(f);
+    if (!is_tensor(o) || o->batch < 2) /* tensors of a batch have no gap between them */
+        feed_format_close(f);
     f->width = w->width;
     f->height = w->height;
     f->layout = o->layout;

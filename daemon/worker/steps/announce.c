@@ -218,6 +218,13 @@ static uint8_t grey_of_conversion(const struct feed_format *f)
     return missing ? f->wish.depth : 0;
 }
 
+/* Whole batches: the reader holds one, one waits for it, and one is filled. */
+static uint32_t pool_batches(const struct session *s, uint32_t slots, uint32_t batch)
+{
+    uint32_t least = s->params.depth ? 2 : 3, batches = (slots + batch - 1) / batch;
+    return batch * (batches < least ? least : batches);
+}
+
 bool session_start_pool(struct session *s, const struct feed_format *format,
                         enum recon_format delivered)
 {
@@ -231,6 +238,10 @@ bool session_start_pool(struct session *s, const struct feed_format *format,
     else if (delivered == RECON_GRAY && pixels_by_name(format->pix_fmt, &pixels))
         params.grey_depth = pixels.depth;
     params.format.slots = pool_depth(s->engine, s, format->slot_size);
+    if (s->params.output.batch > 1) {
+        params.format.batch = s->params.output.batch;
+        params.format.slots = pool_batches(s, params.format.slots, params.format.batch);
+    }
     return subscription_pool_start(&s->sub, &params);
 }
 

@@ -56,6 +56,37 @@ static void test_slots_in_turn(void **state)
     pool_free(pool);
 }
 
+/* Slots of a batch are taken in order. Another one begins once all of a group's are free. Tensors
+ * have no gap between them, so all slots are one part. */
+static void test_batches(void **state)
+{
+    struct pool_params params = {.memory = true, .format = {.slots = 6, .batch = 3}};
+    struct pool *pool = NULL;
+    uint32_t slot;
+    feed_format_plane(&params.format, 50, 7, 4);
+    assert_int_equal(params.format.slot_size, 52 * 7);
+    assert_int_equal(pool_create(NULL, &params, &pool), 0);
+    assert_true(pool_whole(pool));
+    assert_int_equal(pool->format.memfd_size, 4096);
+    for (uint32_t i = 0; i < 5; i++) {
+        assert_true(pool_take(pool, &slot));
+        assert_int_equal(slot, i);
+        pool_hold(pool, slot);
+    }
+    assert_true(pool_release(pool, 0, 1));
+    assert_true(pool_release(pool, 1, 1));
+    assert_true(pool_take(pool, &slot));
+    assert_int_equal(slot, 5);            /* not one of a group that was begun before */
+    assert_false(pool_take(pool, &slot)); /* slot 2 is held */
+    assert_true(pool_release(pool, 2, 1));
+    assert_true(pool_take(pool, &slot));
+    assert_int_equal(slot, 0);
+    pool_put(pool, slot);
+    assert_true(pool_take(pool, &slot));
+    assert_int_equal(slot, 1); /* a frame that was taken back leaves its place empty */
+    pool_free(pool);
+}
+
 static void test_release(void **state)
 {
     struct pool *pool = pool_new(2, 0);
@@ -153,10 +184,10 @@ static void test_without_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_layout),         cmocka_unit_test(test_slots_in_turn),
-        cmocka_unit_test(test_release),        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_parts),          cmocka_unit_test(test_grey),
-        cmocka_unit_test(test_without_memory),
+        cmocka_unit_test(test_layout),  cmocka_unit_test(test_slots_in_turn),
+        cmocka_unit_test(test_batches), cmocka_unit_test(test_release),
+        cmocka_unit_test(test_memory),  cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_grey),    cmocka_unit_test(test_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
