@@ -135,11 +135,11 @@ const struct option_row option_rows[] = {
      CMD_DECODE | CMD_ENCODE | CMD_FRAMES | CMD_RECORD,
      VALUE(parse_crop, struct pelton_output, read.output),
      "Only this rectangle of the picture, in pixels. It is cut out before -s and after --blur."},
-    {"filter", NULL, "FILTER", "bicubic", "bicubic bilinear area",
+    {"filter", NULL, "FILTER", "bicubic", "bicubic bilinear area nearest",
      CMD_DECODE | CMD_ENCODE | CMD_FRAMES | CMD_BENCH,
      WHOLE(text_choice, enum pelton_filter, read.output.filter, PELTON_BICUBIC, 0),
-     "How -s scales: bicubic, bilinear or area. All of them are wider where pictures get "
-     "smaller."},
+     "How -s scales: bicubic, bilinear, area or nearest. All but the last are wider where "
+     "pictures get smaller."},
     {"type", NULL, "u8|f16|f32", "u8", "u8 f16 f32", CMD_BENCH | GROUP_DEVELOPER,
      WHOLE(text_choice, enum pelton_type, read.output.type, PELTON_U8, 0),
      "Type of the values that the daemon delivers, of --pix-fmt rgb24 and the like."},

@@ -15,7 +15,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum conversion_filter { CONVERSION_BICUBIC, CONVERSION_BILINEAR, CONVERSION_AREA };
+enum conversion_filter {
+    CONVERSION_BICUBIC,
+    CONVERSION_BILINEAR,
+    CONVERSION_AREA,
+    CONVERSION_NEAREST
+};
 enum conversion_type { CONVERSION_U8, CONVERSION_F16, CONVERSION_F32 };
 
 #define CONVERSION_MOST_SIZE  16384

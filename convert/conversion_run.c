@@ -12,8 +12,13 @@ struct cpu_pass {
     const struct conversion *c;
     const struct conversion_input *from;
     bool wide;
-    int16_t *rows; /* of one plane: a column for each output column, a row for each source row */
-    int32_t *sums; /* [plane][row][column] of pixels, or those of one plane */
+    uint16_t *line; /* a row of the source, and zeros for the taps behind it */
+    /* Of each plane a column for each output column, and a row for each source row. The first
+     * `made` rows are there. */
+    int16_t *rows[3];
+    uint32_t made[3];
+    int32_t *sums[3]; /* of one output row of each plane */
+    int32_t *values;  /* of one channel of it */
 };
 
 static const uint32_t *plane_of(const struct conversion *c, uint32_t p)
@@ -31,55 +36,63 @@ static int32_t weight(const uint32_t *entry, uint32_t i)
     return (int16_t)(entry[1 + i / 2] >> 16 * (i % 2));
 }
 
-static int32_t sample(const struct cpu_pass *r, uint32_t p, uint32_t x, uint32_t y)
+static uint32_t source_width(const struct conversion *c, uint32_t p)
+{
+    bool half = p && c->source.chroma && c->source.chroma < 3;
+    return half ? (c->source.width + 1) / 2 : c->source.width;
+}
+
+static void line_load(struct cpu_pass *r, uint32_t p, uint32_t y)
 {
     const uint8_t *row = r->from->plane[p] + (size_t)y * r->from->stride[p];
-    uint16_t value = row[r->wide ? 0 : x];
+    uint32_t width = source_width(r->c, p);
     if (r->wide)
-        memcpy(&value, row + 2 * (size_t)x, sizeof(value));
-    return value;
+        memcpy(r->line, row, 2 * (size_t)width);
+    for (uint32_t x = 0; x < width && !r->wide; x++)
+        r->line[x] = row[x];
+    memset(r->line + width, 0, plane_of(r->c, p)[CONVERT_X_TAPS] * sizeof(*r->line));
 }
 
-/* Weights of 0 stand behind the last sample: nothing is read there. */
-static uint32_t taps_used(const uint32_t *entry, uint32_t taps)
-{
-    while (taps > 1 && !weight(entry, taps - 1))
-        taps--;
-    return taps;
-}
-
-static void row_filter(const struct cpu_pass *r, uint32_t p, uint32_t y, int16_t *to)
+static void row_filter(struct cpu_pass *r, uint32_t p, uint32_t y, int16_t *to)
 {
     const uint32_t *plane = plane_of(r->c, p);
-    uint32_t shift = plane[CONVERT_SHIFT], taps = plane[CONVERT_X_TAPS];
-    for (uint32_t x = 0; x < plane[CONVERT_WIDTH]; x++) {
+    uint32_t taps = plane[CONVERT_X_TAPS], shift = plane[CONVERT_SHIFT],
+             width = plane[CONVERT_WIDTH];
+    line_load(r, p, y);
+    for (uint32_t x = 0; x < width; x++) {
         const uint32_t *entry = entry_of(r->c, plane[CONVERT_X], taps, x);
+        const uint16_t *samples = r->line + entry[0];
         int32_t sum = 1 << shift >> 1;
-        for (uint32_t i = 0, n = taps_used(entry, taps); i < n; i++)
-            sum += weight(entry, i) * sample(r, p, entry[0] + i, y);
+        for (uint32_t i = 0; i < taps; i += 2)
+            sum += (int16_t)entry[1 + i / 2] * samples[i] +
+                   (int16_t)(entry[1 + i / 2] >> 16) * samples[i + 1];
         sum >>= shift;
         to[x] = (int16_t)(sum > CONVERT_ROW_TOP ? CONVERT_ROW_TOP : sum);
     }
 }
 
-/* Both sums of a plane: 65536 is the largest sample and one. */
-static void plane_filter(struct cpu_pass *r, uint32_t p, int32_t *to)
+/* Output row y of a plane: 65536 is the largest sample and one. */
+static void sums_make(struct cpu_pass *r, uint32_t p, uint32_t y)
 {
     const uint32_t *plane = plane_of(r->c, p);
-    uint32_t width = plane[CONVERT_WIDTH], taps = plane[CONVERT_Y_TAPS], made = 0;
-    for (uint32_t y = 0; y < plane[CONVERT_HEIGHT]; y++) {
-        const uint32_t *entry = entry_of(r->c, plane[CONVERT_Y], taps, y);
-        uint32_t n = taps_used(entry, taps);
-        made = made < entry[0] ? entry[0] : made;
-        for (; made < entry[0] + n; made++)
-            row_filter(r, p, made, r->rows + (size_t)made * width);
-        for (uint32_t x = 0; x < width; x++) {
-            int32_t sum = 1 << (CONVERT_ROW_BITS - 1);
-            for (uint32_t i = 0; i < n; i++)
-                sum += weight(entry, i) * r->rows[(size_t)(entry[0] + i) * width + x];
-            to[(size_t)y * width + x] = sum >> CONVERT_ROW_BITS;
-        }
+    uint32_t width = plane[CONVERT_WIDTH], taps = plane[CONVERT_Y_TAPS];
+    const uint32_t *entry = entry_of(r->c, plane[CONVERT_Y], taps, y);
+    int32_t *to = r->sums[p];
+    for (uint32_t x = 0; x < width; x++)
+        to[x] = 1 << (CONVERT_ROW_BITS - 1);
+    r->made[p] = r->made[p] < entry[0] ? entry[0] : r->made[p];
+    for (uint32_t i = 0; i < taps; i++) {
+        int32_t w = weight(entry, i);
+        int16_t *row = r->rows[p] + (size_t)(entry[0] + i) * width;
+        if (!w) /* there may be no such row */
+            continue;
+        for (; r->made[p] <= entry[0] + i; r->made[p]++)
+            row_filter(r, p, r->made[p], r->rows[p] + (size_t)r->made[p] * width);
+        for (uint32_t x = 0; x < width; x++)
+            to[x] += w * row[x];
     }
+    for (uint32_t x = 0; x < width; x++)
+        to[x] >>= CONVERT_ROW_BITS;
 }
 
 static void value_put(uint8_t *to, uint32_t bytes, uint32_t value)
@@ -93,19 +106,20 @@ static int32_t clamped(int32_t value, int32_t top)
     return value < 0 ? 0 : value > top ? top : value;
 }
 
-static void plane_write(const struct cpu_pass *r, uint32_t p, uint8_t *to, size_t stride)
+static void plane_make(struct cpu_pass *r, uint32_t p, uint8_t *to, size_t stride)
 {
     const uint32_t *table = r->c->table, *plane = plane_of(r->c, p);
     uint32_t pairs = table[CONVERT_PAIRS] && p, shift = 16 - table[CONVERT_DEPTH],
              bytes = r->c->bytes;
-    for (uint32_t y = 0; y < plane[CONVERT_HEIGHT]; y++)
+    for (uint32_t y = 0; y < plane[CONVERT_HEIGHT]; y++) {
+        sums_make(r, p, y);
         for (uint32_t x = 0; x < plane[CONVERT_WIDTH]; x++) {
-            int32_t sum = r->sums[(size_t)y * plane[CONVERT_WIDTH] + x];
             uint32_t at = pairs ? 2 * x + p - 1 : x;
             value_put(to + y * stride + (size_t)at * bytes, bytes,
-                      (uint32_t)clamped((sum + (1 << shift >> 1)) >> shift,
+                      (uint32_t)clamped((r->sums[p][x] + (1 << shift >> 1)) >> shift,
                                         (1 << table[CONVERT_DEPTH]) - 1));
         }
+    }
 }
 
 /* Round to nearest, ties to even, in whole numbers. */
@@ -141,57 +155,91 @@ static uint32_t float_of(const struct conversion *c, uint32_t channel, int32_t s
     return bits;
 }
 
-static uint32_t channel_value(const struct cpu_pass *r, uint32_t channel, size_t at,
-                              size_t plane_size)
+/* A channel of an output row, before its type. */
+static void channel_make(struct cpu_pass *r, uint32_t channel)
 {
     const uint32_t *table = r->c->table;
-    int32_t sum = 0;
-    if (channel == 3)
-        return table[CONVERT_OPAQUE];
-    for (uint32_t p = 0; p < table[CONVERT_SOURCES]; p++)
-        sum += (int32_t)table[CONVERT_MATRIX + 3 * channel + p] *
-               (r->sums[p * plane_size + at] - (int32_t)table[CONVERT_ZERO + p]);
-    if (table[CONVERT_FLOAT])
-        return float_of(r->c, channel, sum);
-    return (uint32_t)clamped((sum + (1 << (CONVERT_LEVEL_BITS - 1))) >> CONVERT_LEVEL_BITS, 255);
+    uint32_t width = r->c->wish.width;
+    memset(r->values, 0, width * sizeof(*r->values));
+    for (uint32_t p = 0; p < table[CONVERT_SOURCES]; p++) {
+        int32_t factor = (int32_t)table[CONVERT_MATRIX + 3 * channel + p],
+                zero = (int32_t)table[CONVERT_ZERO + p];
+        const int32_t *sums = r->sums[p];
+        for (uint32_t x = 0; x < width; x++)
+            r->values[x] += factor * (sums[x] - zero);
+    }
 }
 
-static void pixels_write(const struct cpu_pass *r, uint8_t *const to[4], const size_t stride[4])
+static void channel_write(const struct cpu_pass *r, uint32_t channel, uint8_t *to, uint32_t step)
 {
-    const struct conversion_wish *w = &r->c->wish;
-    uint32_t bytes = r->c->bytes, channels = r->c->channels;
-    size_t size = (size_t)w->width * w->height;
-    for (uint32_t y = 0; y < w->height; y++)
-        for (uint32_t x = 0; x < w->width; x++)
-            for (uint32_t i = 0; i < channels; i++) {
-                uint32_t value = channel_value(r, i, (size_t)y * w->width + x, size);
-                uint8_t *row = w->packed ? to[0] + y * stride[0] : to[i] + y * stride[i];
-                value_put(row + (size_t)(w->packed ? channels * x + i : x) * bytes, bytes, value);
-            }
+    const struct conversion *c = r->c;
+    uint32_t width = c->wish.width, bytes = c->bytes;
+    if (bytes == 1) {
+        for (uint32_t x = 0; x < width; x++)
+            to[(size_t)x * step] = (uint8_t)clamped(
+                (r->values[x] + (1 << (CONVERT_LEVEL_BITS - 1))) >> CONVERT_LEVEL_BITS, 255);
+        return;
+    }
+    for (uint32_t x = 0; x < width; x++)
+        value_put(to + (size_t)x * step, bytes, float_of(c, channel, r->values[x]));
+}
+
+static void pixels_make(struct cpu_pass *r, uint8_t *const to[4], const size_t stride[4])
+{
+    const struct conversion *c = r->c;
+    bool packed = c->wish.packed;
+    uint32_t bytes = c->bytes, step = packed ? c->channels * bytes : bytes;
+    for (uint32_t y = 0; y < c->wish.height; y++) {
+        for (uint32_t p = 0; p < c->table[CONVERT_SOURCES]; p++)
+            sums_make(r, p, y);
+        for (uint32_t i = 0; i < c->channels; i++) {
+            uint8_t *row =
+                packed ? to[0] + y * stride[0] + (size_t)i * bytes : to[i] + y * stride[i];
+            for (uint32_t x = 0; x < c->wish.width && i == 3; x++)
+                value_put(row + (size_t)x * step, bytes, c->table[CONVERT_OPAQUE]);
+            if (i == 3)
+                break;
+            channel_make(r, i);
+            channel_write(r, i, row, step);
+        }
+    }
+}
+
+static bool pass_alloc(struct cpu_pass *r)
+{
+    const struct conversion *c = r->c;
+    size_t width = c->wish.width;
+    uint32_t taps = 0;
+    for (uint32_t p = 0; p < c->table[CONVERT_SOURCES]; p++) {
+        taps = plane_of(c, p)[CONVERT_X_TAPS] > taps ? plane_of(c, p)[CONVERT_X_TAPS] : taps;
+        r->rows[p] = malloc(sizeof(*r->rows[p]) * width * c->source.height);
+        r->sums[p] = malloc(sizeof(*r->sums[p]) * width);
+        if (!r->rows[p] || !r->sums[p])
+            return false;
+    }
+    r->line = malloc(sizeof(*r->line) * ((size_t)c->source.width + taps));
+    r->values = malloc(sizeof(*r->values) * width);
+    return r->line && r->values;
 }
 
 bool conversion_run(const struct conversion *c, const struct conversion_input *from,
                     uint8_t *const to[4], const size_t stride[4])
 {
-    size_t width = c->wish.width, size = width * c->wish.height;
     bool pixels = c->wish.kind == CONVERSION_PIXELS;
-    uint32_t sources = c->table[CONVERT_SOURCES];
-    struct cpu_pass r = {.c = c,
-                         .from = from,
-                         .wide = c->source.depth[0] > 8 || c->source.depth[1] > 8,
-                         .rows = malloc(sizeof(*r.rows) * width * c->source.height),
-                         .sums = malloc(sizeof(*r.sums) * size * (pixels ? 3 : 1))};
-    bool made = r.rows && r.sums;
-    for (uint32_t p = 0; made && p < sources; p++) {
-        plane_filter(&r, p, r.sums + (pixels ? p * size : 0));
-        if (!pixels) {
-            uint32_t i = p && c->wish.pairs ? 1 : p;
-            plane_write(&r, p, to[i], stride[i]);
-        }
+    struct cpu_pass r = {
+        .c = c, .from = from, .wide = c->source.depth[0] > 8 || c->source.depth[1] > 8};
+    bool made = pass_alloc(&r);
+    for (uint32_t p = 0; made && !pixels && p < c->table[CONVERT_SOURCES]; p++) {
+        uint32_t i = p && c->wish.pairs ? 1 : p;
+        plane_make(&r, p, to[i], stride[i]);
     }
     if (made && pixels)
-        pixels_write(&r, to, stride);
-    free(r.rows);
-    free(r.sums);
+        pixels_make(&r, to, stride);
+    for (uint32_t p = 0; p < 3; p++) {
+        free(r.rows[p]);
+        free(r.sums[p]);
+    }
+    free(r.line);
+    free(r.values);
     return made;
 }

@@ -55,8 +55,10 @@ static int64_t axis_reach(const struct conversion_axis *a)
 /* Source samples nearer than the reach, before the edges. */
 static struct tap_range axis_range(const struct conversion_axis *a, uint32_t k)
 {
-    int64_t d = axis_denominator(a), p = axis_position(a, k), reach = axis_reach(a),
-            first = floor_divide(p - reach, d) + 1, last = -floor_divide(-(p + reach), d) - 1;
+    int64_t d = axis_denominator(a), p = axis_position(a, k), reach = axis_reach(a);
+    if (a->filter == CONVERSION_NEAREST) /* of two the first one */
+        return (struct tap_range){-floor_divide(d - 2 * p, 2 * d), 1};
+    int64_t first = floor_divide(p - reach, d) + 1, last = -floor_divide(-(p + reach), d) - 1;
     return (struct tap_range){first, last - first + 1};
 }
 
@@ -84,6 +86,8 @@ static int64_t overlap(const struct conversion_axis *a, int64_t position, int64_
 static int64_t raw_weight(const struct conversion_axis *a, int64_t position, int64_t j)
 {
     bool reduces = axis_reduces(a);
+    if (a->filter == CONVERSION_NEAREST)
+        return 1;
     if (a->filter == CONVERSION_AREA && reduces)
         return overlap(a, position, j);
     int64_t wide = reduces ? 2 * axis_half_pitch(a) : axis_denominator(a),

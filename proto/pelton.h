@@ -211,7 +211,7 @@ enum pelton_skip {
 };
 
 /* The filter that makes frames smaller or larger: docs/design/convert.md has the rules. */
-enum pelton_filter { PELTON_BICUBIC, PELTON_BILINEAR, PELTON_AREA };
+enum pelton_filter { PELTON_BICUBIC, PELTON_BILINEAR, PELTON_AREA, PELTON_NEAREST };
 /* Where the values of a pixel stand. */
 enum pelton_layout {
     PELTON_LAYOUT_FORMAT, /* as the pixel format says */

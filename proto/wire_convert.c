@@ -284,7 +284,7 @@ bool wire_output_valid(const struct pelton_output *o)
         if (!isfinite(o->mean[i]) || !isfinite(o->scale[i]))
             return false;
     return o->width <= PELTON_MOST_SIZE && o->height <= PELTON_MOST_SIZE &&
-           !any == !(o->crop.width && o->crop.height) && (unsigned)o->filter <= PELTON_AREA &&
+           !any == !(o->crop.width && o->crop.height) && (unsigned)o->filter <= PELTON_NEAREST &&
            (unsigned)o->layout <= PELTON_NHWC && (unsigned)o->type <= PELTON_F32 &&
            o->n_mean <= 4 && o->batch <= PELTON_MOST_BATCH;
 }
@@ -292,7 +292,7 @@ bool wire_output_valid(const struct pelton_output *o)
 static int output_to(const Pelton__Open *in, struct pelton_output *out)
 {
     if ((in->n_crop && in->n_crop != 4) || in->n_mean > 4 || in->n_scale > 4 ||
-        (in->n_mean && in->n_scale && in->n_mean != in->n_scale) || in->filter > PELTON_AREA ||
+        (in->n_mean && in->n_scale && in->n_mean != in->n_scale) || in->filter > PELTON_NEAREST ||
         in->layout > PELTON_NHWC || in->type > PELTON_F32)
         return PELTON_ERR_USAGE;
     out->width = in->width;

@@ -64,6 +64,8 @@ static int64_t raw(const struct line *l, int64_t j)
                 end = smaller(2 * l->at + l->pitch, (2 * j + 1) * l->unit);
         return larger(end - begin, 0);
     }
+    if (l->filter == 'n') /* half a sample behind it still counts, half a sample before does not */
+        return 2 * away > -l->unit && 2 * away <= l->unit;
     away = away < 0 ? -away : away;
     if (away >= 2 * stretch || (l->filter != 'c' && away >= stretch))
         return 0;

@@ -19,6 +19,7 @@ CAP_PROP_FOURCC, CAP_PROP_FRAME_COUNT, CAP_PROP_FORMAT = 6, 7, 8
 CAP_PROP_CONVERT_RGB, CAP_PROP_BUFFERSIZE = 16, 38
 CAP_PROP_SAR_NUM, CAP_PROP_SAR_DEN, CAP_PROP_BACKEND, CAP_PROP_BITRATE = 40, 41, 42, 47
 FORMAT_8UC3 = 16
+BGR = {"pix_fmt": "bgr24", "filter": "nearest"}  # by the daemon; chroma as OpenCV has it
 __all__ = ["VideoCapture"] + [name for name in dir() if name.startswith("CAP_")]
 
 
@@ -56,7 +57,7 @@ class VideoCapture:
         camera = isinstance(filename, int)
         source = f"v4l2:///dev/video{filename}" if camera else os.fspath(filename)
         try:
-            self._stream = open(source)
+            self._stream = open(source, **BGR)
         except errors.Error as e:
             self._fail(e)
             return False
@@ -122,11 +123,11 @@ class VideoCapture:
         """The grabbed frame as BGR. image takes it where its shape fits."""
         if self._frame is None:
             return False, None
-        picture = self._frame.to_bgr()
-        if image is not None and image.shape == picture.shape and image.dtype == picture.dtype:
-            np.copyto(image, picture)
-            picture = image
-        return True, picture
+        view = self._frame.planes[0]
+        if image is None or image.shape != view.shape or image.dtype != view.dtype:
+            return True, view.copy()
+        np.copyto(image, view)
+        return True, image
 
     def read(self, image: Optional[np.ndarray] = None) -> Tuple[bool, Optional[np.ndarray]]:
         """grab() and retrieve(). Of a camera it is the newest frame."""
@@ -196,7 +197,7 @@ class VideoCapture:
             return False
         self._frame = None
         self._stream.close()  # what it knows stays
-        self._frames = frames_from(self._source, number, self._timing)
+        self._frames = frames_from(self._source, number, self._timing, **BGR)
         self._number = number
         rate = self._timing.rate or self._stream.fps
         self._msec = float(1000 * number / rate) if rate else 0.0

@@ -129,6 +129,8 @@ def convert(frame: "Frame", dtype: Any, order: Tuple[int, int, int]) -> np.ndarr
         return _scaled(frame.planes[0][..., list(order)], frame.depth, dtype)
     if name.startswith("gray"):
         return _grey(frame, dtype)
+    if name in ("bgr24", "bgra"):
+        return _scaled(frame.planes[0][..., [2 - i for i in order]], frame.depth, dtype)
     planes = _yuv_planes(frame)
     if name.startswith("gbr") or colour.matrix == IDENTITY and planes[1].shape == planes[0].shape:
         rgb = (planes[2], planes[0], planes[1])

@@ -448,7 +448,7 @@ class Stream:
         return f"<Stream {self.name} {self.width}x{self.height} {self.pix_fmt}>"
 
 
-FILTERS = {"bicubic": 0, "bilinear": 1, "area": 2}
+FILTERS = {"bicubic": 0, "bilinear": 1, "area": 2, "nearest": 3}
 LAYOUTS = {None: 0, "NCHW": 1, "NHWC": 2}
 DTYPES = {"uint8": 0, "float16": 1, "float32": 2}
 FORMATS = {"rgb": "rgb24", "bgr": "bgr24"}  # short names; rgba, bgra and gray are FFmpeg's
@@ -516,7 +516,7 @@ def open(source: Source, device: Optional[str] = None, *, policy: Optional[str] 
     format      the same by short names: "rgb", "bgr", "rgba", "bgra", "gray"
     size        (width, height) of the frames: the GPU scales them; None: the picture's or crop's
     crop        (x, y, width, height) in pixels of the picture; None: all of it
-    filter      "bicubic", "bilinear" or "area"
+    filter      "bicubic", "bilinear", "area" or "nearest", of chroma too
     dtype       "uint8", "float16" or "float32", or numpy's: frame.tensor is one array of rgb, bgr,
                 rgba, bgra or gray. Floats go from 0 to 1
     layout      "NCHW" (the default with a dtype): (channels, height, width); "NHWC": (height,

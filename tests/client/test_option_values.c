@@ -55,6 +55,7 @@ static const struct right right_cases[] = {
     {"bench --type f16", NUMBER, AT(read.output.type), NULL, PELTON_F16},
     {"bench --layout nchw", NUMBER, AT(read.output.layout), NULL, PELTON_NCHW},
     {"decode --crop 10,20,30,40", U32, AT(read.output.crop.height), NULL, 40},
+    {"bench --filter nearest", NUMBER, AT(read.output.filter), NULL, PELTON_NEAREST},
     {"snapshot --filter area", NUMBER, AT(read.output.filter), NULL, PELTON_AREA},
     {"decode --pix-fmt nv12", TEXT, AT(write.pix_fmt), "nv12", 0},
     {"decode --verify r.framemd5", TEXT, AT(write.verify), "r.framemd5", 0},

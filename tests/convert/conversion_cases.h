@@ -112,7 +112,7 @@ static inline void conversion_case_wish(struct conversion_case *k, uint32_t most
     const struct conversion_source *s = &k->source;
     struct conversion_wish *w = &k->wish;
     bool rgb = s->chroma == 3 && s->matrix == 0;
-    *w = (struct conversion_wish){.filter = (enum conversion_filter)conversion_case_below(k, 3)};
+    *w = (struct conversion_wish){.filter = (enum conversion_filter)conversion_case_below(k, 4)};
     if (conversion_case_below(k, 2)) {
         w->crop.x = conversion_case_below(k, s->width);
         w->crop.y = conversion_case_below(k, s->height);
@@ -183,7 +183,7 @@ static inline void conversion_case_reference(const struct conversion_case *k,
                               .crop_height = w->crop.height,
                               .out_width = w->width,
                               .out_height = w->height,
-                              .filter = "cla"[w->filter]};
+                              .filter = "clan"[w->filter]};
 }
 
 static inline uint32_t conversion_case_read(const uint8_t *at, uint32_t bytes)

@@ -10,7 +10,8 @@
 #define ROW_ALIGN    256u /* of pixel formats, as of frames that are not converted */
 #define TENSOR_ALIGN 4u
 
-_Static_assert((int)PELTON_AREA == (int)CONVERSION_AREA && (int)PELTON_F32 == (int)CONVERSION_F32 &&
+_Static_assert((int)PELTON_NEAREST == (int)CONVERSION_NEAREST &&
+                   (int)PELTON_F32 == (int)CONVERSION_F32 &&
                    PELTON_MOST_SIZE == CONVERSION_MOST_SIZE &&
                    PELTON_MOST_RATIO == CONVERSION_MOST_RATIO,
                "the reader's numbers are those of conversions");
