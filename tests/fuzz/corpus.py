@@ -178,7 +178,39 @@ sandbox: false
     yield b'\6{"a": [1, true, 1e308], "b": -0.5, "b": "x"}'
 
 
+def onvif_inputs():
+    """Documents as cameras send them."""
+    envelope = ('<?xml version="1.0"?><s:Envelope xmlns:s="http://www.w3.org/2003/05/soap-envelope"'
+                ' xmlns:d="urn:d" xmlns:t="http://www.onvif.org/ver10/schema">%s</s:Envelope>')
+    match = ("<d:ProbeMatch><d:EndpointReference><d:Address>urn:uuid:1</d:Address>"
+             "</d:EndpointReference><d:Types>d:NetworkVideoTransmitter</d:Types><d:Scopes>"
+             "onvif://www.onvif.org/name/A%20b onvif://www.onvif.org/hardware/x</d:Scopes>"
+             "<d:XAddrs>http://192.0.2.7/onvif http://[fe80::1]/o</d:XAddrs></d:ProbeMatch>")
+    profile = ('<t:Profiles token="p%d"><t:VideoEncoderConfiguration><t:Encoding>H264</t:Encoding>'
+               "<t:Resolution><t:Width>640</t:Width><t:Height>360</t:Height></t:Resolution>"
+               "<t:RateControl><t:FrameRateLimit>25</t:FrameRateLimit></t:RateControl>"
+               "</t:VideoEncoderConfiguration></t:Profiles>")
+    bodies = [
+        "<d:RelatesTo>uuid:2</d:RelatesTo>" + match, match + match,
+        "".join(profile % i for i in (1, 2)), "".join(profile % i for i in range(34)),
+        "<d:Service><d:Namespace>http://www.onvif.org/ver10/media/wsdl</d:Namespace>"
+        "<d:XAddr>http://192.0.2.7/media</d:XAddr></d:Service>",
+        "<d:Media><d:XAddr>http://192.0.2.7/m&amp;n</d:XAddr></d:Media>",
+        "<d:UTCDateTime><t:Time><t:Hour>1</t:Hour><t:Minute>2</t:Minute><t:Second>3</t:Second>"
+        "</t:Time><t:Date><t:Year>2026</t:Year><t:Month>1</t:Month><t:Day>9</t:Day></t:Date>"
+        "</d:UTCDateTime>",
+        "<s:Fault><s:Code><s:Value>s:Sender</s:Value><s:Subcode><s:Value>t:NotAuthorized</s:Value>"
+        "</s:Subcode></s:Code><s:Reason><s:Text>no</s:Text></s:Reason></s:Fault>",
+        "<d:Uri>rtsp://192.0.2.7/1?a=b&amp;c</d:Uri>", "<d:a>" * 34 + "</d:a>" * 34]
+    yield from ((envelope % body).encode() for body in bodies)
+    yield b'<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>'
+    yield (envelope % bodies[0]).encode("utf-16")
+
+
 def inputs(kind, streamgen):
+    if kind == "onvif":
+        yield from onvif_inputs()
+        return
     if kind == "web":
         yield from web_inputs()
         return
