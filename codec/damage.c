@@ -160,6 +160,7 @@ void h264_recovery_begin(struct h264_stream *s, const struct h264_slice_header *
 void h264_recovery_reset(struct h264_stream *s, uint32_t frame_num)
 {
     struct h264_recovery_state *r = &s->recovering;
+    r->recent = (struct h264_recent){0};
     r->clean_poc = INT32_MIN;
     r->leading = r->leading && r->leading_poc == INT32_MAX;
     if (r->pending) {

@@ -12,6 +12,15 @@
 struct h264_picture;
 struct h264_slice_header;
 
+/* The first slices of the last pictures since an IDR picture, to know one that comes again. */
+struct h264_recent {
+    struct {
+        int32_t poc;
+        uint32_t size, hash; /* of the slice; size 0: none */
+    } at[16];
+    unsigned next;
+};
+
 /* The damage that pictures of a stream have before them. */
 struct h264_recovery_state {
     /* Damage counts from `clean` on in pictures at or after clean_poc, from clean_before on in
@@ -34,6 +43,7 @@ struct h264_recovery_state {
     bool doubt_next;  /* from the next picture on */
     uint32_t foreign; /* not 0: the damage of pictures under a sequence that no IDR picture began */
     bool foreign_next;
+    struct h264_recent recent;
 };
 
 /* Breaches of the standard that tell of lost or foreign data. They count until the next IDR picture

@@ -111,10 +111,17 @@ int h264_stream_partition(struct h264_stream *s, const uint8_t *nal, size_t size
  */
 int h264_stream_begin_picture(struct h264_stream *s, const struct h264_sps *sps,
                               const struct h264_slice_header *h, struct h264_diag *diag);
+/* The slice that has begun s->cur, which is damaged where it came before: it stands where it does
+ * not belong. */
+void h264_stream_note_first(struct h264_stream *s, const uint8_t *nal, size_t size);
 /* stream_gap.c */
 /* Pushes to either queue must not fail half-way: a DPB full of pictures, the current one and a
  * gap's. */
 int h264_stream_reserve(struct h264_stream *s);
+/* 7.4.3: only the second field of the reference picture before it has its frame_num. Whether h,
+ * which begins a frame or a first field, has it too: it comes twice, or after pictures that it
+ * belongs before. */
+bool h264_stream_frame_num_repeats(const struct h264_stream *s, const struct h264_slice_header *h);
 /* Frames between PrevRefFrameNum and frame_num. Of a wide gap only the last max_refs
  * survive the sliding window; the others are not made, but FrameNumOffset counts them. */
 int h264_stream_fill_gap(struct h264_stream *s, const struct h264_sps *sps,

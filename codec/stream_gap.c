@@ -61,11 +61,9 @@ static int insert_inferred(struct h264_stream *s, const struct h264_sps *sps, ui
     return H264_OK;
 }
 
-/* 7.4.3: only the second field of the reference picture before it has its frame_num. Here h begins
- * a frame or a first field; the number of the last reference picture tells that it came twice. */
-static bool frame_num_repeats(const struct h264_stream *s, const struct h264_slice_header *h)
+bool h264_stream_frame_num_repeats(const struct h264_stream *s, const struct h264_slice_header *h)
 {
-    return !h->idr && h->nal_ref_idc && s->started && h->frame_num == s->prev_ref_frame_num;
+    return !h->idr && s->started && h->frame_num == s->prev_ref_frame_num;
 }
 
 int h264_stream_fill_gap(struct h264_stream *s, const struct h264_sps *sps,
@@ -74,7 +72,7 @@ int h264_stream_fill_gap(struct h264_stream *s, const struct h264_sps *sps,
     uint32_t max = s->dpb.max_frame_num, from = (s->prev_ref_frame_num + 1) % max;
     uint32_t missing = (h->frame_num + max - from) % max;
     int error;
-    if (frame_num_repeats(s, h))
+    if (h->nal_ref_idc && h264_stream_frame_num_repeats(s, h))
         h264_recovery_breach(s, H264_BREACH_ORDER);
     if (h->idr || h->frame_num == s->prev_ref_frame_num || !missing)
         return H264_OK;

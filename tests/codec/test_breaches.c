@@ -119,6 +119,38 @@ static void test_astray(void **state)
     close_stream(&c);
 }
 
+/* A picture that is no reference comes again behind later ones, with its own bytes. */
+static void test_repeated_picture(void **state)
+{
+    struct ctx c = plain_ctx(4, 2);
+    open_stream(&c);
+    low_delay_run(&c, 2);
+    slice(&c, NONREF_B(.frame_num = 2, .poc_lsb = 5));
+    slice(&c, NONREF_B(.frame_num = 2, .poc_lsb = 7));
+    slice(&c, NONREF_B(.frame_num = 2, .poc_lsb = 5));
+    slice(&c, REF_P(.frame_num = 2, .poc_lsb = 8));
+    flush(&c);
+    assert_int_equal(c.decoded_count, 6);
+    for (unsigned i = 0; i < 6; i++)
+        assert_int_equal(c.decoded[i]->damage.corrupt, i == 4);
+    close_stream(&c);
+}
+
+/* A picture with the frame_num of the reference before it belongs before that one. */
+static void test_late_picture(void **state)
+{
+    struct ctx c = plain_ctx(4, 2);
+    open_stream(&c);
+    low_delay_run(&c, 3);
+    slice(&c, NONREF_B(.frame_num = 2, .poc_lsb = 3));
+    slice(&c, REF_P(.frame_num = 3, .poc_lsb = 6));
+    flush(&c);
+    assert_int_equal(c.decoded_count, 5);
+    for (unsigned i = 0; i < 5; i++)
+        assert_int_equal(c.decoded[i]->damage.corrupt, i == 3);
+    close_stream(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -128,6 +160,8 @@ int main(void)
         cmocka_unit_test(test_missing_name),
         cmocka_unit_test(test_other_sequence),
         cmocka_unit_test(test_astray),
+        cmocka_unit_test(test_repeated_picture),
+        cmocka_unit_test(test_late_picture),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
