@@ -9,15 +9,27 @@
 #include <sys/resource.h>
 
 const char *const quota_names[QUOTAS] = {
-    [QUOTA_CLIENTS] = "clients",     [QUOTA_CLIENTS_PER_UID] = "clients_per_uid",
-    [QUOTA_STREAMS] = "streams",     [QUOTA_DESCRIPTORS] = "descriptors",
-    [QUOTA_HELLO_MS] = "hello_ms",   [QUOTA_DEAD_MS] = "dead_ms",
-    [QUOTA_MESSAGE] = "message",     [QUOTA_MESSAGE_FDS] = "message_fds",
-    [QUOTA_QUEUE] = "queue",         [QUOTA_RESTARTS] = "restarts",
-    [QUOTA_LOG_LINES] = "log_lines", [QUOTA_UNIT] = "access_unit",
-    [QUOTA_NAL] = "nal_unit",        [QUOTA_SEI] = "sei",
-    [QUOTA_PICTURE] = "picture",     [QUOTA_SLICES] = "slices_per_mb",
+    [QUOTA_CLIENTS] = "clients",
+    [QUOTA_CLIENTS_PER_UID] = "clients_per_uid",
+    [QUOTA_STREAMS] = "streams",
+    [QUOTA_DESCRIPTORS] = "descriptors",
+    [QUOTA_HELLO_MS] = "hello_ms",
+    [QUOTA_DEAD_MS] = "dead_ms",
+    [QUOTA_MESSAGE] = "message",
+    [QUOTA_MESSAGE_FDS] = "message_fds",
+    [QUOTA_QUEUE] = "queue",
+    [QUOTA_RESTARTS] = "restarts",
+    [QUOTA_LOG_LINES] = "log_lines",
+    [QUOTA_UNIT] = "access_unit",
+    [QUOTA_NAL] = "nal_unit",
+    [QUOTA_SEI] = "sei",
+    [QUOTA_PICTURE] = "picture",
+    [QUOTA_SLICES] = "slices_per_mb",
     [QUOTA_KEPT] = "kept_units",
+    [QUOTA_STREAM_MEMORY] = "stream_memory",
+    [QUOTA_STREAM_DEVICE] = "stream_device_memory",
+    [QUOTA_CLIENT_MEMORY] = "client_memory",
+    [QUOTA_CLIENT_DEVICE] = "client_device_memory",
 };
 
 static uint64_t descriptors(void)
@@ -51,6 +63,14 @@ uint64_t quota_limit(enum quota q, const struct settings *s)
         return s->limits.restarts;
     case QUOTA_LOG_LINES:
         return s->limits.log_lines;
+    case QUOTA_STREAM_MEMORY:
+        return s->limits.stream_memory;
+    case QUOTA_STREAM_DEVICE:
+        return s->limits.stream_device;
+    case QUOTA_CLIENT_MEMORY:
+        return s->limits.client_memory;
+    case QUOTA_CLIENT_DEVICE:
+        return s->limits.client_device;
     case QUOTA_UNIT:
         return s->limits.access_unit;
     case QUOTA_NAL:

@@ -22,13 +22,17 @@ enum quota {
     QUOTA_MESSAGE_FDS, /* descriptors */
     QUOTA_QUEUE,       /* bytes that wait for a client */
     QUOTA_RESTARTS,
-    QUOTA_LOG_LINES, /* a second, of a kind */
-    QUOTA_UNIT,      /* from here on by workers: bytes of an access unit */
-    QUOTA_NAL,       /* bytes */
-    QUOTA_SEI,       /* bytes of a picture; codec/sei.c enforces it */
-    QUOTA_PICTURE,   /* macroblocks; codec/params_sps.c */
-    QUOTA_SLICES,    /* for each macroblock of a picture; codec/stream_slice.c */
-    QUOTA_KEPT,      /* bytes of a live source from its last key picture on; live_source.c */
+    QUOTA_LOG_LINES,     /* a second, of a kind */
+    QUOTA_STREAM_MEMORY, /* KiB of frames; daemon/broker/frame_memory.c enforces the next four */
+    QUOTA_STREAM_DEVICE, /* in device memory */
+    QUOTA_CLIENT_MEMORY, /* of all its streams */
+    QUOTA_CLIENT_DEVICE,
+    QUOTA_UNIT,    /* from here on by workers: bytes of an access unit */
+    QUOTA_NAL,     /* bytes */
+    QUOTA_SEI,     /* bytes of a picture; codec/sei.c enforces it */
+    QUOTA_PICTURE, /* macroblocks; codec/params_sps.c */
+    QUOTA_SLICES,  /* for each macroblock of a picture; codec/stream_slice.c */
+    QUOTA_KEPT,    /* bytes of a live source from its last key picture on; live_source.c */
     QUOTAS
 };
 

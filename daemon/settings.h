@@ -66,6 +66,8 @@ struct settings_limits {
     uint64_t restarts, restart_window_ms;
     uint64_t access_unit, nal_unit, picture; /* bytes, bytes, macroblocks */
     uint64_t kept_units;                     /* bytes */
+    uint64_t stream_memory, stream_device;   /* KiB of frames */
+    uint64_t client_memory, client_device;   /* of all streams of a client */
     uint64_t log_lines;                      /* a second */
     const char *allow_paths;                 /* folders, separated by ':' */
     bool sandbox;

@@ -21,6 +21,8 @@ struct reader_pool *reader_pool_create(const Pelton__FormatChanged *m, uint32_t 
     p->wid = wid;
     p->worker_epoch = m->epoch;
     p->memfd = memfd;
+    p->bytes = memfd >= 0 ? m->memfd_size : 0;
+    p->device = m->device != NULL;
     p->n_slots = slots;
     return p;
 }

@@ -23,6 +23,8 @@ struct reader_pool {
     uint32_t epoch;             /* as the client knows it; the broker sets it */
     uint32_t wid, worker_epoch; /* as the worker that made it knows it */
     int memfd;                  /* -1: no memory, no slots */
+    uint64_t bytes;             /* of its memory, */
+    bool device;                /* which is the device's */
     uint32_t n_slots, held;     /* held: not FREE */
     struct reader_slot slots[];
 };

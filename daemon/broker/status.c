@@ -8,6 +8,7 @@
 #include "daemon/broker/client_link.h"
 #include "daemon/broker/descriptor_reserve.h"
 #include "daemon/broker/devices.h"
+#include "daemon/broker/frame_memory.h"
 #include "daemon/broker/named.h"
 #include "daemon/broker/reader_pool.h"
 #include "daemon/broker/worker_process.h"
@@ -143,6 +144,11 @@ static int64_t quota_used(const struct client *c, enum quota q)
         return (int64_t)longest_queue(b);
     case QUOTA_RESTARTS:
         return most_restarts(b);
+    case QUOTA_STREAM_MEMORY:
+    case QUOTA_STREAM_DEVICE:
+    case QUOTA_CLIENT_MEMORY:
+    case QUOTA_CLIENT_DEVICE:
+        return (int64_t)frame_memory_most(b, q);
     case QUOTA_KEPT:
         return (int64_t)most_kept(b);
     default:

@@ -8,6 +8,7 @@
 #include "daemon/broker/ask.h"
 #include "daemon/broker/broker_stream.h"
 #include "daemon/broker/devices.h"
+#include "daemon/broker/frame_memory.h"
 #include "daemon/broker/named.h"
 #include "daemon/broker/stream_delivery.h"
 #include "daemon/broker/stream_messages.h"
@@ -58,6 +59,18 @@ static void on_end(struct worker_process *w, struct broker_stream *s, const Pelt
     stream_over(s, &failure);
 }
 
+static bool on_format(struct broker_stream *s, struct frame *f, Pelton__FormatChanged *m)
+{
+    struct pelton_failure failure = {0};
+    if ((f->h.n_fds > 0) != (m->memfd_size > 0))
+        return false;
+    if (frame_memory_admits(s, m, &failure))
+        return delivery_format(s, m, frame_take_fd(f, 0));
+    stream_withdraw(s);
+    stream_fail(s, failure.code, failure.hint, "%s", failure.cause);
+    return true;
+}
+
 /* False: the worker broke the protocol. */
 static bool on_stream(struct worker_process *w, struct broker_stream *s, struct frame *f,
                       ProtobufCMessage *body)
@@ -75,11 +88,8 @@ static bool on_stream(struct worker_process *w, struct broker_stream *s, struct 
             stream_send_info(s, info);
         return info && s->probe;
     }
-    case WIRE_FORMAT_CHANGED: {
-        Pelton__FormatChanged *m = (Pelton__FormatChanged *)body;
-        int memfd = frame_take_fd(f, 0);
-        return (memfd >= 0) == (m->memfd_size > 0) && delivery_format(s, m, memfd);
-    }
+    case WIRE_FORMAT_CHANGED:
+        return on_format(s, f, (Pelton__FormatChanged *)body);
     case WIRE_STATS_REPLY:
         wire_stats_to((const Pelton__StatsReply *)body, &s->totals);
         return true;

@@ -211,10 +211,41 @@ def pictures(args):
           "picture: %s; %d refused: %s" % (outcomes, refused, run.stderr.decode().split("\n")[0]))
 
 
+def frames_memory(args):
+    """Of frames that readers hold: one stream, and two of one connection (bench)."""
+    decode = [args.bin + "/pelton", "decode", "-loglevel", "error", "-i", CLIP, "-f", "rawvideo"]
+    bench = [args.bin + "/pelton", "bench", "--streams", "2", "-i", CLIP]
+    with t.Daemon(args) as daemon:
+        with subprocess.Popen([*decode, "--socket", daemon.socket, "-"], stdout=subprocess.PIPE,
+                              stdin=subprocess.DEVNULL) as run:
+            run.stdout.read(1) # its pipe is full then
+            rows = limits(args, daemon)
+            one = rows["stream_memory"]["used"]
+            check(one > 0 and rows["client_memory"]["used"] == one and
+                  rows["stream_device_memory"]["used"] == 0, "a stream holds %d KiB" % one)
+            run.kill()
+    memory_points(args, "stream_memory", one, [*decode, os.devnull, "-y"])
+    memory_points(args, "client_memory", 2 * one, bench)
+
+
+def memory_points(args, name, used, command):
+    outcomes, refused = [], 0
+    for most in used + 1, used, used - 1:
+        with t.Daemon(args, "-c", "%s=%d" % (name, most)) as daemon:
+            run = subprocess.run([*command, "--socket", daemon.socket], capture_output=True,
+                                 stdin=subprocess.DEVNULL, text=True, timeout=args.timeout)
+            outcomes.append(run.returncode == 0)
+            refused = limits(args, daemon)[name]["refused"]
+            again = t.decode(args, daemon, CLIP, "null").returncode == 0
+    check(outcomes == [True, True, False] and refused == 1 and "raise " + name in run.stderr and
+          again == (name == "client_memory"),
+          "%s: %s; %d refused: %s" % (name, outcomes, refused, run.stderr.split("\n")[0]))
+
+
 CASES = {"clients": lambda args: connections(args, "clients"),
          "clients_per_uid": lambda args: connections(args, "clients_per_uid"),
          "streams": open_streams, "silence": silence, "restarts": restarts,
-         "log_lines": log_lines, "pictures": pictures}
+         "log_lines": log_lines, "pictures": pictures, "frames_memory": frames_memory}
 OF_ONE_DAEMON = {"messages": messages, "queue": queue}
 
 

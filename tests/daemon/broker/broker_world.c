@@ -22,6 +22,8 @@ void world_open(struct broker_world *w, const char *device)
     w->settings.engine.device = device;
     w->settings.limits.restarts = 3;
     w->settings.limits.restart_window_ms = 300000;
+    w->settings.limits.stream_memory = w->settings.limits.client_memory = UINT32_MAX;
+    w->settings.limits.stream_device = w->settings.limits.client_device = UINT32_MAX;
     w->b.settings = &w->settings;
     w->b.streams_tail = &w->b.streams;
     w->now_ms = 1000000;
