@@ -238,6 +238,9 @@ def inputs(kind, streamgen):
         yield header(999, b"\0" * 20)
         yield struct.pack("<IHBBII", 0xFFFFFFFF, 1, 0, 0, 0, 0)
         yield header(1)[:9]
+        for luid in (b"", b"\x3a\x08" + bytes(8)): # a format in device memory
+            device = b"\x08\x01\x10\x80\x20\x2a\x10" + bytes(16) + b"\x32\x10" + bytes(16) + luid
+            yield header(32, b"\x08\x01\x10\x02\x8a\x02" + bytes([len(device)]) + device)
         return
     # captions, active format, orientation, mastering display, alternative transfer, a time code
     if kind == "sei":

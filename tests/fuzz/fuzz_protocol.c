@@ -17,6 +17,7 @@ static void convert(unsigned type, const ProtobufCMessage *body)
     struct wire_stretch stretch;
     struct pelton_failure failure;
     struct pelton_stats stats;
+    struct pelton_device_memory device;
     struct pelton_info info;
     struct pelton_side_data *side;
     if (type == WIRE_OPEN)
@@ -29,7 +30,11 @@ static void convert(unsigned type, const ProtobufCMessage *body)
             free(side);
     } else if (type == WIRE_STATS_REPLY)
         wire_stats_to((const Pelton__StatsReply *)body, &stats);
-    else if (type == WIRE_EOS)
+    else if (type == WIRE_FORMAT_CHANGED) {
+        const Pelton__FormatChanged *format = (const Pelton__FormatChanged *)body;
+        if (format->device)
+            wire_device_memory_to(format->device, &device);
+    } else if (type == WIRE_EOS)
         wire_failure_to(((const Pelton__Eos *)body)->failure, &failure);
 }
 
