@@ -54,7 +54,7 @@ def names(path, table):
 class Daemon:
     """With the probe inside of its processes."""
 
-    def __init__(self, args, folder, *values):
+    def __init__(self, args, folder, *values, libraries=(), **more):
         self.folder = pathlib.Path(folder)
         (self.folder / "cache").mkdir()
         (self.folder / "other").touch()
@@ -66,8 +66,8 @@ class Daemon:
         self.log = open(self.folder / "log", "w+")
         self.socket = f"{folder}/run/sock"
         (self.folder / "run").mkdir()
-        env = {**os.environ, "LD_PRELOAD": args.probe, "PELTON_PROBE": folder,
-               "XDG_CACHE_HOME": folder + "/cache",
+        env = {**os.environ, **more, "PELTON_PROBE": folder, "XDG_CACHE_HOME": folder + "/cache",
+               "LD_PRELOAD": ":".join([args.probe, *map(str, libraries)]),
                **({"PELTON_PROBE_FREE": "1"} if "sandbox=false" in values else {})}
         self.process = subprocess.Popen([f"{args.bin}/peltond", "--socket", self.socket,
                                          "--log-level", "info", "-c", "device=cpu",
@@ -161,34 +161,47 @@ def doctor_told(args, d, words, who):
     check(len(lines) == 2 and all(words in l for l in lines), f"doctor: {who}: {lines}")
 
 
-def cameras(args):
+def camera(args, folder, uri, **more):
     """The probe in the worker while it captures, develops and delivers frames of a camera."""
+    config = pathlib.Path(folder, "cameras.yaml")
+    config.write_text("version: 1\nsources:\n  cam:\n    {uri: \"%s\", size: 160x120, fps: 25}\n"
+                      % uri)
+    kind = uri.split(":")[0]
+    d = Daemon(args, folder, str(config), **more)
+    words = [f"{args.bin}/pelton", "pipe", "--socket", d.socket, "-loglevel", "error", "cam"]
+    reader = subprocess.Popen(words, stdout=subprocess.PIPE)
+    size = 160 * 120 * 3 // 2
+    check(len(reader.stdout.read(size)) == size, f"{kind}: frames come")
+    libcamera = d.filters(d.worker) == WITH_LIBCAMERA
+    found = d.look(d.worker)
+    free = {n: found[n] for n in d.refused
+            if n in found and found[n] != EPERM and not (n[:4] == "exec" and libcamera)}
+    n = sum(name in found for name in d.refused)
+    check(n > 50 and not free, f"{kind}: {n} calls are refused {free}")
+    landlock = re.search(r"Landlock (\d+)", d.said())
+    compare(kind, found, {n: e for n, e in WORKER.items() if n != "run" or not libcamera},
+            int(landlock[1]) if landlock else 0)
+    check(len(reader.stdout.read(20 * size)) == 20 * size, f"{kind}: 20 frames more come")
+    reader.kill()
+    reader.wait()
+    check(t.workers(d.process.pid) == [d.worker], f"{kind}: its worker goes on")
+    if landlock:
+        doctor_told(args, d, "seccomp and Landlock", "both processes")
+    d.end()
+
+
+def cameras(args):
+    """A simulated one, and a V4L2 device that a library stands in for (v4l2_shim.c)."""
     with tempfile.TemporaryDirectory() as folder:
-        config = pathlib.Path(folder, "cameras.yaml")
-        config.write_text("version: 1\nsources:\n  cam:\n    {uri: \"sim://%s\", size: 160x120, "
-                          "fps: 25}\n" % (ROOT / "tests/faults/clip.mp4"))
-        d = Daemon(args, folder, str(config))
-        words = [f"{args.bin}/pelton", "pipe", "--socket", d.socket, "-loglevel", "error", "cam"]
-        reader = subprocess.Popen(words, stdout=subprocess.PIPE)
-        size = 160 * 120 * 3 // 2
-        check(len(reader.stdout.read(size)) == size, "camera: frames come")
-        libcamera = d.filters(d.worker) == WITH_LIBCAMERA
-        found = d.look(d.worker)
-        free = {n: found[n] for n in d.refused
-                if n in found and found[n] != EPERM and not (n[:4] == "exec" and libcamera)}
-        n = sum(name in found for name in d.refused)
-        check(n > 50 and not free, f"camera: {n} calls are refused {free}")
-        landlock = re.search(r"Landlock (\d+)", d.said())
-        compare("camera", found, {n: e for n, e in WORKER.items()
-                                  if n != "run" or not libcamera},
-                int(landlock[1]) if landlock else 0)
-        check(len(reader.stdout.read(20 * size)) == 20 * size, "camera: 20 frames more come")
-        reader.kill()
-        reader.wait()
-        check(t.workers(d.process.pid) == [d.worker], "camera: its worker goes on")
-        if landlock:
-            doctor_told(args, d, "seccomp and Landlock", "both processes")
-        d.end()
+        camera(args, folder, "sim://%s" % (ROOT / "tests/faults/clip.mp4"))
+    shim = pathlib.Path(args.bin, "v4l2_shim.so")
+    if not shim.exists():
+        print("without a V4L2 device: its stand-in is not built")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        device = folder + "/device"
+        pathlib.Path(device).write_text("fourcc=NV12\nwidth=160\nheight=120\nfps=25\n")
+        camera(args, folder, "v4l2://" + device, libraries=[shim], V4L2_SHIM=device)
 
 
 def spawner_lost(args):
