@@ -348,7 +348,23 @@ def planes_of(lease: DeviceLease, tensors: List[_Tensor], slot: int) -> Tuple[De
                  for tensor, (offset, _) in zip(tensors, pool.layout))
 
 
-class DeviceFrame(Frame):
+class _FirstPlane:
+    """DLPack and `__cuda_array_interface__` of what has planes: those of the first one."""
+    __slots__ = ()
+    planes: Any
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.planes[0].__dlpack__(**options)
+
+    def __dlpack_device__(self) -> Tuple[int, int]:
+        return self.planes[0].__dlpack_device__()
+
+    @property
+    def __cuda_array_interface__(self) -> Dict[str, Any]:
+        return self.planes[0].__cuda_array_interface__
+
+
+class DeviceFrame(_FirstPlane, Frame):
     """One decoded picture in memory of the GPU. `planes` are DevicePlanes. DLPack and
     `__cuda_array_interface__` of the frame itself are those of its first plane: luma, or grey. The
     memory can be written, but belongs to the daemon: a program that writes spoils its own frames.
@@ -380,18 +396,8 @@ class DeviceFrame(Frame):
     def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> Any:
         self.to_rgb()
 
-    def __dlpack__(self, **options: Any) -> Any:
-        return self.planes[0].__dlpack__(**options)
 
-    def __dlpack_device__(self) -> Tuple[int, int]:
-        return self.planes[0].__dlpack_device__()
-
-    @property
-    def __cuda_array_interface__(self) -> Dict[str, Any]:
-        return self.planes[0].__cuda_array_interface__
-
-
-class DeviceBatch(Batch):
+class DeviceBatch(_FirstPlane, Batch):
     """Frames that lie one after another in memory of the GPU. `planes` are DevicePlanes of all of
     them; DLPack and `__cuda_array_interface__` are those of the first plane, or of the tensor."""
     __slots__ = ()
@@ -407,13 +413,3 @@ class DeviceBatch(Batch):
 
     def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> Any:
         raise TypeError("the frames are in memory of the GPU: use torch.from_dlpack(batch)")
-
-    def __dlpack__(self, **options: Any) -> Any:
-        return self.planes[0].__dlpack__(**options)
-
-    def __dlpack_device__(self) -> Tuple[int, int]:
-        return self.planes[0].__dlpack_device__()
-
-    @property
-    def __cuda_array_interface__(self) -> Dict[str, Any]:
-        return self.planes[0].__cuda_array_interface__
