@@ -120,6 +120,7 @@ def reached(b, web):
     """Everything that can be used is reached by Tab, and has a ring then."""
     b.open(url=web.url("/#cam"))
     w.check(w.t.wait_until(lambda: light(b)[0] > 0, 10), "figures come")
+    b.wait_for("#controls")
     seen = b.tabs()
     names = [name for name, _ in seen]
     wanted = ["skip", "play", "auto", "ExposureValue", "ExposureTime", "AnalogueGain",

@@ -73,13 +73,15 @@ for (const [name, kind] of Object.entries(SLIDERS)) sliders[name] = makeSlider(n
 
 async function loadControls() {
   const name = chosen;
-  const told = sources.get(name).told;
-  if (!told.camera || told.state !== "running") return;
+  const told = sources.get(name)?.told;
+  if (!told?.camera || told.state !== "running") return;
   try {
     const { controls } = await askJson(`sources/${named(name)}/controls`);
     if (name === chosen) showControls(controls);
   } catch {
-    if (name === chosen) $("controls").hidden = true;
+    if (name !== chosen) return;
+    $("controls").hidden = true;
+    setTimeout(() => name === chosen && loadControls(), 5000);
   }
 }
 function showControls(list) {
