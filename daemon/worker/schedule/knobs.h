@@ -127,6 +127,8 @@
 #define SLOTS_EXTRA              24             /* beyond base, where memory is short | measured */
 /* a stream with less gets its own store | measured */
 #define SLOTS_EXTRA_LEAST        6
+/* of a live stream, beyond base: it has two pictures in work | by design: 200 MB of 1080p */
+#define SLOTS_LIVE               16
 /* 1/n of the slots for the next stream | measured */
 #define SLOTS_KEPT_PART          16
 /* ns to wait for others' slots | by design: then readers stand still */

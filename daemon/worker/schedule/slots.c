@@ -89,7 +89,7 @@ static uint64_t slots_extra(const struct window *w, const struct slots_wish *wis
     uint64_t first = tuned(w->schedule->setting.tuning.first, SLOTS_MOST);
     extra = extra < first ? extra : first;
     if (w->live)
-        return SLOTS_EXTRA;
+        return SLOTS_LIVE;
     if (frames <= SLOTS_SHORT_FRAMES && extra > SLOTS_SHORT)
         extra = SLOTS_SHORT;
     return frames < extra ? frames : extra;

@@ -311,7 +311,7 @@ static void test_growth(void **state)
     assert_int_equal(slots_first(&w->windows[0], &wish, 200), 200);
     w->windows[0].frames = 0;
     w->windows[0].live = true;
-    assert_int_equal(slots_first(&w->windows[0], &wish, 200), 10 + SLOTS_EXTRA);
+    assert_int_equal(slots_first(&w->windows[0], &wish, 200), 10 + SLOTS_LIVE);
     w->windows[0].live = false;
     w->s.setting.software = true;
     attach(w, 0);
