@@ -12,10 +12,14 @@
 #include "proto/socket_path.h"
 #include "proto/start_trace.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#define EXPECTED_MOST (1ull << 40) /* bytes */
 
 enum { CONNECT_MS = 10000, SPAWN_MS = 60000 };
 
@@ -48,10 +52,28 @@ static int log_descriptor(const struct client_options *o)
     return daemon_log_open();
 }
 
+/* MiB of all inputs, each read once; 0: unknown. */
+static uint64_t expected_mib(const struct client_options *o)
+{
+    uint64_t sum = 0;
+    struct stat st;
+    if (!o->command || o->command->bit == CMD_BENCH || o->read.loops)
+        return 0;
+    for (unsigned i = 0; i < o->n_inputs; i++) {
+        if (stat(o->inputs[i], &st) || !S_ISREG(st.st_mode))
+            return 0;
+        sum += (uint64_t)st.st_size;
+    }
+    return sum < EXPECTED_MOST ? (sum + (1 << 20) - 1) >> 20 : 0;
+}
+
 static int spawn_private(const struct client_options *o, struct pelton **out, struct failure *f)
 {
-    const char *extra[MAX_CONFIG + 4];
+    const char *extra[MAX_CONFIG + 5];
+    char expected[32];
     unsigned n = 0;
+    snprintf(expected, sizeof(expected), "expected=%" PRIu64, expected_mib(o));
+    extra[n++] = expected; /* before what was typed, which counts */
     for (unsigned i = 0; i < o->connect.n_config; i++)
         extra[n++] = o->connect.config[i];
     if (o->connect.lookahead_given)

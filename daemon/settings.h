@@ -50,6 +50,7 @@ struct settings_engine {
     uint64_t threads, lookahead;
     uint64_t entropy;                            /* enum engine_entropy */
     uint64_t entropy_memory;                     /* MiB */
+    uint64_t expected;                           /* MiB of video; 0: unknown */
     uint64_t memory, memory_device, memory_host; /* MiB: both, or each */
     bool gpu_motion, libavcodec, tune, live_clocks, warm_up, validation, timestamps, gpu_debug;
 };

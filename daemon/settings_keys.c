@@ -45,6 +45,8 @@ static const struct settings_key keys[] = {
      "GPUs with enough memory"},
     {"entropy_memory", KIND_NUMBER, AT(engine.entropy_memory), 0, 1u << 20, 0,
      "MiB of GPU memory for entropy-decoded pictures; 0: by the GPU's memory"},
+    {"expected", KIND_NUMBER, AT(engine.expected), 0, 1u << 30, 0,
+     "MiB of video that will be decoded in all; 0: unknown. For little the GPU decodes no entropy"},
     {"memory", KIND_NUMBER, AT(engine.memory), 0, 1u << 30, 0,
      "MiB that a worker may hold, of the GPU's memory and of the host's each; 0: by what is free"},
     {"memory.device", KIND_NUMBER, AT(engine.memory_device), 0, 1u << 30, 0,

@@ -11,6 +11,7 @@
 
 #include "daemon/worker/memory/machine.h"
 #include "daemon/worker/schedule/knobs.h"
+#include "daemon/worker/schedule/split.h"
 #include "daemon/worker/source/index_cache.h"
 #include "daemon/worker/source/live_source.h"
 #include "daemon/worker/engine/session_internal.h"
@@ -215,6 +216,12 @@ static int engine_open(struct engine *e)
     }
     e->params.tune_force = e->params.split = NULL; /* borrowed for the call */
     return uv_async_init(e->loop.loop, &e->loop.async, on_async) ? PELTON_ERR_NOMEM : 0;
+}
+
+bool engine_expects_little(uint64_t bytes, unsigned threads)
+{
+    unsigned cpus = machine_cpus("", (unsigned)uv_available_parallelism());
+    return split_is_short(bytes, threads ? threads : cpus);
 }
 
 int engine_create(uv_loop_t *loop, const struct engine_params *params, struct engine **out)

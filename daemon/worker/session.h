@@ -64,6 +64,9 @@ struct engine_params {
     gpu_log_fn log;
     void *log_ctx;
 };
+/* Whether so many bytes of video (0: unknown) are too few for entropy decoding by the GPU to begin
+ * unasked. Queues and frame slots for it take time to make. threads: as in engine_params. */
+bool engine_expects_little(uint64_t bytes, unsigned threads);
 /* enum pelton_error */
 int engine_create(uv_loop_t *loop, const struct engine_params *params, struct engine **out);
 /* NULL: no device is open yet. */

@@ -92,21 +92,33 @@ static int worker_refuse(const struct worker_proto *w, int code, const char *cau
     return code;
 }
 
-/* As many as entropy batches and motion may use at once. */
-static unsigned background_queues(const struct settings *o)
+static enum engine_entropy entropy_of(const struct worker_proto *w)
 {
-    if (o->debug.queues || o->engine.entropy == ENGINE_ENTROPY_GPU)
+    const struct settings *o = w->settings;
+    if (o->engine.entropy != ENGINE_ENTROPY_AUTO ||
+        !engine_expects_little(o->engine.expected << 20, w->threads))
+        return (enum engine_entropy)o->engine.entropy;
+    START_TRACE_FIRST("little video: the GPU decodes no entropy");
+    return ENGINE_ENTROPY_CPU;
+}
+
+/* As many as entropy batches and motion may use at once; 0: by the device. */
+static unsigned background_queues(const struct settings *o, enum engine_entropy entropy)
+{
+    if (o->debug.queues || entropy == ENGINE_ENTROPY_GPU)
         return (unsigned)o->debug.queues;
-    return o->engine.entropy == ENGINE_ENTROPY_CPU ? 1 : SPLIT_BATCHES_BESIDE + 1;
+    return SPLIT_BATCHES_BESIDE + 1;
 }
 
 static int device_open(struct worker_proto *w, const char *device)
 {
     const struct settings *o = w->settings;
+    const enum engine_entropy entropy = entropy_of(w);
     const struct gpu_params params = {.device = device,
                                       .validation = o->engine.validation,
                                       .timestamps = o->engine.timestamps,
-                                      .background = background_queues(o),
+                                      .background = background_queues(o, entropy),
+                                      .no_background = entropy == ENGINE_ENTROPY_CPU,
                                       .debug = o->engine.gpu_debug,
                                       .keep_pipelines = true,
                                       .no_robustness = o->debug.bare,
@@ -158,7 +170,7 @@ static int engine_open(struct worker_proto *w)
         .batch = (unsigned)o->debug.batch,
         .arena = (uint8_t)o->debug.arena,
         .wavefront = (uint8_t)o->debug.wavefront,
-        .entropy = (enum engine_entropy)o->engine.entropy,
+        .entropy = entropy_of(w),
         .entropy_memory = o->engine.entropy_memory << 20,
         .memory_device = memory_of(o, o->engine.memory_device),
         .memory_host = memory_of(o, o->engine.memory_host),

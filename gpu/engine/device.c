@@ -54,7 +54,7 @@ static int create_device(struct gpu *g, const struct gpu_probe *probe,
                                .pNext = &features,
                                .enabledExtensionCount = extension_count,
                                .ppEnabledExtensionNames = extensions};
-    TRY(gpu_queues_create(g, probe->family, params->background, &info));
+    TRY(gpu_queues_create(g, probe->family, params, &info));
     VkDescriptorSetLayoutBinding binding = {.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
                                             .descriptorCount = 1,
                                             .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT};

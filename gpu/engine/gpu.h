@@ -101,6 +101,7 @@ struct gpu_params {
     bool timestamps; /* per-pass GPU times */
     /* most queues for long work beside the main one; 0: all. Each takes a driver 20 ms to make. */
     unsigned background;
+    bool no_background; /* none of these, and none for long copies */
     /* Tests: no robust buffer access; and bytes of this pattern round all memory, 0: none
      * (canaries.h). A byte that changes is told at level 0. */
     bool no_robustness;

@@ -121,7 +121,13 @@ static void queues_split_main(struct gpu *g, struct families *f)
     }
 }
 
-static void queues_choose(struct gpu *g, uint32_t main_family, unsigned background,
+static void queues_add_background(struct gpu *g, struct families *f, unsigned most)
+{
+    while (most-- && g->queue_count < GPU_QUEUES && queue_add_computing(g, f, GPU_QUEUE_BACKGROUND))
+        ;
+}
+
+static void queues_choose(struct gpu *g, uint32_t main_family, const struct gpu_params *params,
                           struct families *f)
 {
     const char *env = getenv("PELTON_QUEUES");
@@ -132,22 +138,22 @@ static void queues_choose(struct gpu *g, uint32_t main_family, unsigned backgrou
         return;
     queue_add_copying(g, f, GPU_QUEUE_UP);
     queue_add_copying(g, f, GPU_QUEUE_DOWN);
-    queue_add_fetching(g, f);
+    if (!params->no_background)
+        queue_add_fetching(g, f);
     queue_add_computing(g, f, GPU_QUEUE_DELIVER);
-    unsigned most = background ? background : GPU_QUEUES;
-    while (most-- && g->queue_count < GPU_QUEUES && queue_add_computing(g, f, GPU_QUEUE_BACKGROUND))
-        ;
+    if (!params->no_background)
+        queues_add_background(g, f, params->background ? params->background : GPU_QUEUES);
     if (g->queue_count == 1 && env && !strcmp(env, "split"))
         queues_split_main(g, f);
 }
 
-int gpu_queues_create(struct gpu *g, uint32_t main_family, unsigned background,
+int gpu_queues_create(struct gpu *g, uint32_t main_family, const struct gpu_params *params,
                       VkDeviceCreateInfo *device)
 {
     int err = GPU_OK;
     struct families f = {0};
     VkDeviceQueueCreateInfo infos[FAMILIES];
-    queues_choose(g, main_family, background, &f);
+    queues_choose(g, main_family, params, &f);
     device->queueCreateInfoCount = 0;
     device->pQueueCreateInfos = infos;
     for (uint32_t i = 0; i < f.count; i++) {

@@ -12,6 +12,7 @@
 #include <volk.h>
 
 struct gpu;
+struct gpu_params;
 
 /* The purpose of a queue. Where a device lacks a queue for a purpose, its users share the main one.
  */
@@ -52,7 +53,7 @@ struct gpu_point {
 
 /* Choose the queues, create the device with them, open the main one. *device has all other fields
  * set. */
-int gpu_queues_create(struct gpu *g, uint32_t main_family, unsigned background,
+int gpu_queues_create(struct gpu *g, uint32_t main_family, const struct gpu_params *params,
                       VkDeviceCreateInfo *device);
 void gpu_queues_free(struct gpu *g);
 /* A queue for the purpose, perhaps shared with others. */

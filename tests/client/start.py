@@ -29,11 +29,15 @@ STEPS = ["client options are read", "worker main",
          "worker (leaves|the device is closed)", "worker [0-9]+ pipelines are there"]
 
 
-def decode(args):
+LITTLE = "worker little video: the GPU decodes no entropy"
+
+
+def decode(args, *more, source=CLIP):
     """The lines of one new process: (milliseconds, process, text), by time."""
-    run = subprocess.run([args.bin + "/pelton", "decode", "--device", args.device, "-i", CLIP,
-                          "-loglevel", "debug", "-frames:v", "1", "-f", "null", "-"], text=True,
-                         capture_output=True, timeout=t.LIMIT_S)
+    with open(CLIP, "rb") as clip:
+        run = subprocess.run([args.bin + "/pelton", "decode", "--device", args.device, "-i", source,
+                              "-loglevel", "debug", "-frames:v", "1", *more, "-f", "null", "-"],
+                             text=True, capture_output=True, timeout=t.LIMIT_S, stdin=clip)
     if run.returncode:
         sys.exit("decode failed: " + run.stderr)
     return sorted((float(ms), role, text) for ms, role, text in LINE.findall(run.stderr))
@@ -86,6 +90,14 @@ def main():
     places = [place(lines, step) for step in ORDER]
     bad += ["%s comes before %s" % (b, a)
             for a, b, i, k in zip(ORDER, ORDER[1:], places, places[1:]) if 0 <= k < i]
+    if place(lines, LITTLE) < 0:
+        bad.append("a short file is not known to be one")
+    unknown = {"typed": decode(args, "-c", "expected=0"), "long": decode(args, "-c",
+               "expected=1000000"), "again and again": decode(args, "-stream_loop", "-1"),
+               "from a pipe": decode(args, source="-"),
+               "told who decodes": decode(args, "-c", "entropy=both")}
+    bad += ["known to be short: " + what for what, told in unknown.items()
+            if place(told, LITTLE) >= 0]
     first = place(lines, "worker [0-9]+ pipelines are there")
     if first >= 0 and int(lines[first][2].split()[0]) > 14:
         bad.append("an I picture waits for " + lines[first][2])

@@ -32,6 +32,8 @@ uint32_t split_batch_pictures(const struct split_capacity *c, uint32_t mb_count)
 uint32_t split_next_pictures(const struct schedule *s, const struct split_capacity *c,
                              uint32_t mb_count);
 uint64_t split_batch_bytes(const struct split_capacity *c); /* of device memory */
+/* So few bytes of video that, unasked, the GPU never begins. 0: unknown. */
+bool split_is_short(uint64_t bytes, unsigned coders);
 /* Bytes of device memory for coefficients that wait for reconstruction. */
 uint64_t split_resident_limit(const struct schedule_setting *setting);
 

@@ -15,6 +15,11 @@ static bool split_allowed(const struct schedule_setting *set, unsigned queues)
     return set->entropy == ENGINE_ENTROPY_GPU;
 }
 
+bool split_is_short(uint64_t bytes, unsigned coders)
+{
+    return bytes && (double)bytes * SPLIT_CPU_SECONDS < SPLIT_AUTO_SECONDS * coders;
+}
+
 /* Of the device's memory for a batch, for each picture of 1920x1088. */
 static uint64_t picture_bytes(uint32_t blocks)
 {

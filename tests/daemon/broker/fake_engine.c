@@ -151,6 +151,11 @@ void engine_memory(struct engine *e, struct pelton_stats *out)
     out->worker_host[PELTON_MEMORY_HEAP] = sizeof(*e);
 }
 
+bool engine_expects_little(uint64_t bytes, unsigned threads)
+{
+    return false;
+}
+
 uint32_t engine_entropy_pictures(struct engine *e)
 {
     return 0;

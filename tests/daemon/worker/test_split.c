@@ -92,6 +92,18 @@ static void test_the_first(void **state)
     free(w);
 }
 
+/* Files that the coders are done with before the GPU would begin. */
+static void test_short(void **state)
+{
+    uint64_t second = (uint64_t)(SPLIT_AUTO_SECONDS / SPLIT_CPU_SECONDS);
+    assert_false(split_is_short(0, 16)); /* unknown */
+    assert_true(split_is_short(1, 1));
+    assert_true(split_is_short(second - 1000, 1));
+    assert_false(split_is_short(second + 1000, 1));
+    assert_true(split_is_short(16 * second - 1000, 16));
+    assert_false(split_is_short(16 * second + 1000, 16));
+}
+
 /* Before anything is measured a few pictures have to do, and the GPU is thought to be slow. */
 static void test_unmeasured(void **state)
 {
@@ -404,15 +416,25 @@ static void test_rate(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_first),      cmocka_unit_test(test_the_end_of_a_file),
-        cmocka_unit_test(test_large_pictures), cmocka_unit_test(test_unmeasured),
-        cmocka_unit_test(test_memory),         cmocka_unit_test(test_capacity),
-        cmocka_unit_test(test_units),          cmocka_unit_test(test_batches),
-        cmocka_unit_test(test_worth),          cmocka_unit_test(test_not_eligible),
-        cmocka_unit_test(test_room),           cmocka_unit_test(test_all),
-        cmocka_unit_test(test_rate),           cmocka_unit_test(test_learn),
-        cmocka_unit_test(test_worth_by_queue), cmocka_unit_test(test_bytes),
-        cmocka_unit_test(test_tuning),         cmocka_unit_test(test_memory_of_others),
+        cmocka_unit_test(test_the_first),
+        cmocka_unit_test(test_the_end_of_a_file),
+        cmocka_unit_test(test_large_pictures),
+        cmocka_unit_test(test_unmeasured),
+        cmocka_unit_test(test_short),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_capacity),
+        cmocka_unit_test(test_units),
+        cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_worth),
+        cmocka_unit_test(test_not_eligible),
+        cmocka_unit_test(test_room),
+        cmocka_unit_test(test_all),
+        cmocka_unit_test(test_rate),
+        cmocka_unit_test(test_learn),
+        cmocka_unit_test(test_worth_by_queue),
+        cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_tuning),
+        cmocka_unit_test(test_memory_of_others),
         cmocka_unit_test(test_narrow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -141,6 +141,24 @@ static void background_queues_are_shared_out(void **state)
         gpu_queue_close(queues[i]);
 }
 
+/* Without long work there are none of these, and their users still get a queue. */
+static void background_queues_may_be_left_out(void **state)
+{
+    struct gpu_params params = {.device = getenv("PELTON_DEVICE"), .no_background = true};
+    struct gpu_queue *queue;
+    struct gpu *g;
+    unsetenv("PELTON_QUEUES");
+    assert_int_equal(gpu_open(&params, &g), GPU_OK);
+    assert_int_equal(gpu_background_queues(g), 0);
+    for (uint32_t i = 0; i < g->queue_count; i++)
+        assert_int_not_equal(g->queues[i].use, GPU_QUEUE_FETCH);
+    assert_int_equal(gpu_queue_open(g, GPU_QUEUE_BACKGROUND, &queue), GPU_OK);
+    gpu_queue_close(queue);
+    assert_int_equal(gpu_queue_open(g, GPU_QUEUE_FETCH, &queue), GPU_OK);
+    gpu_queue_close(queue);
+    gpu_close(g);
+}
+
 int main(void)
 {
     int code = 0;
@@ -152,6 +170,7 @@ int main(void)
         cmocka_unit_test(a_word_passes_all_queues),
         cmocka_unit_test(a_submission_waits),
         cmocka_unit_test(background_queues_are_shared_out),
+        cmocka_unit_test(background_queues_may_be_left_out),
         cmocka_unit_test(no_validation_messages),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
