@@ -5,8 +5,10 @@
  *   gpuenc WIDTHxHEIGHT STREAMS PICTURES [QP [REFERENCES [-o OUT.264]]]
  *
  * Each stream has a thread, which also codes the bits. The scenes are drawn before. It prints
- * pictures a second, the time from frame to access unit, and where it went. -o writes the first
- * stream. The device is $PELTON_DEVICE, or any.
+ * pictures a second, the time from frame to access unit, and where it went. All of it is of what
+ * follows the first picture of each stream, which makes pipelines and memory. -o writes the first
+ * stream. $GPUENC_SETTINGS: a, c and s look at pictures for an adaptive quantiser, constant quality
+ * and scene cuts; v codes by CAVLC. The device is $PELTON_DEVICE, or any.
  */
 #include "encode/encoder.h"
 #include "gpu/encode/gpu_encoder.h"
@@ -14,6 +16,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #define assert_non_null(p)                                                                         \
@@ -34,7 +37,15 @@ struct shared {
     const char *out;
     uint64_t bytes;
     double *seconds; /* of each push */
+    double begun;    /* when all streams had their first picture */
+    struct gpu_encoder_counts first;
+    pthread_barrier_t ready;
     bool failed;
+};
+
+/* Time of a stream's thread: that passed, and that it ran */
+struct spent {
+    double passed, ran;
 };
 
 struct stream {
@@ -42,6 +53,8 @@ struct stream {
     uint32_t index;
     uint64_t bytes;
     pthread_t thread;
+    struct decider_calls calls; /* of the encoder on the GPU */
+    struct spent push, decide, accept;
 };
 
 static double now(void)
@@ -51,30 +64,94 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+static struct spent spent_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (struct spent){now(), (double)t.tv_sec + 1e-9 * (double)t.tv_nsec};
+}
+
+static void spent_add(struct spent *sum, struct spent begun)
+{
+    struct spent end = spent_now();
+    sum->passed += end.passed - begun.passed;
+    sum->ran += end.ran - begun.ran;
+}
+
+/* ---- a decider that counts the time in another one ---- */
+
+static int timed_decide(void *ctx, const struct decider_source *source,
+                        const struct decider_wish *wish, struct rec_view *view)
+{
+    struct stream *t = ctx;
+    struct spent begun = spent_now();
+    int rc = t->calls.decide(t->calls.ctx, source, wish, view);
+    spent_add(&t->decide, begun);
+    return rc;
+}
+
+static void timed_accept(void *ctx)
+{
+    struct stream *t = ctx;
+    struct spent begun = spent_now();
+    t->calls.accept(t->calls.ctx);
+    spent_add(&t->accept, begun);
+}
+
+static void timed_end(void *ctx)
+{
+    struct stream *t = ctx;
+    t->calls.end(t->calls.ctx);
+}
+
+static int timed_begin(void *ctx, const struct encoding *e, const struct encoding_limits *limits,
+                       struct decider_calls *out, char *why)
+{
+    struct stream *t = ctx;
+    if (gpu_decider_begin(t->shared->encoder, e, limits, &t->calls, why) < 0)
+        return -1;
+    *out = (struct decider_calls){t, timed_decide, timed_accept, timed_end};
+    return 0;
+}
+
+/* ---- streams ---- */
+
 static const struct scene *scene_of(const struct shared *s, uint32_t i)
 {
     i %= 2 * SCENES - 2;
     return &s->scenes[i < SCENES ? i : 2 * SCENES - 2 - i];
 }
 
-static void stream_run(struct stream *t, struct encoder *e, FILE *out)
+static void stream_push(struct stream *t, struct encoder *e, uint32_t i, FILE *out)
 {
     struct shared *s = t->shared;
+    struct encoder_frame frame = {.source = scene_source(scene_of(s, i + t->index))};
+    struct encoder_unit unit;
+    struct spent begun = spent_now(), *push = &t->push;
     char why[ENCODING_WHY];
-    for (uint32_t i = 0; i < s->pictures && !s->failed; i++) {
-        struct encoder_frame frame = {.source = scene_source(scene_of(s, i + t->index))};
-        struct encoder_unit unit;
-        double begun = now();
-        if (encoder_push(e, &frame, &unit, why) < 0) {
-            fprintf(stderr, "gpuenc: stream %u, picture %u: %s\n", t->index, i, why);
-            s->failed = true;
-            return;
-        }
-        s->seconds[t->index * s->pictures + i] = now() - begun;
-        t->bytes += unit.size;
-        if (out)
-            fwrite(unit.data, 1, unit.size, out);
+    if (encoder_push(e, &frame, &unit, why) < 0) {
+        fprintf(stderr, "gpuenc: stream %u, picture %u: %s\n", t->index, i, why);
+        s->failed = true;
+        return;
     }
+    if (i)
+        s->seconds[t->index * (s->pictures - 1) + i - 1] = now() - begun.passed;
+    spent_add(push, begun);
+    t->bytes += i ? unit.size : 0;
+    if (out)
+        fwrite(unit.data, 1, unit.size, out);
+}
+
+/* All streams have their first picture: from here on it counts. */
+static void stream_ready(struct stream *t)
+{
+    struct shared *s = t->shared;
+    t->push = t->decide = t->accept = (struct spent){0};
+    if (pthread_barrier_wait(&s->ready) == PTHREAD_BARRIER_SERIAL_THREAD) {
+        gpu_encoder_count(s->encoder, &s->first);
+        s->begun = now();
+    }
+    pthread_barrier_wait(&s->ready);
 }
 
 static void *stream_thread(void *ctx)
@@ -84,12 +161,15 @@ static void *stream_thread(void *ctx)
     FILE *out = s->out && t->index == 0 ? fopen(s->out, "wb") : NULL;
     struct encoder *e = NULL;
     char why[ENCODING_WHY];
-    if (encoder_new(&s->params, gpu_decider_begin, s->encoder, &e, why) < 0) {
+    if (encoder_new(&s->params, timed_begin, t, &e, why) < 0) {
         fprintf(stderr, "gpuenc: stream %u: %s\n", t->index, why);
         s->failed = true;
     } else {
-        stream_run(t, e, out);
+        stream_push(t, e, 0, out);
     }
+    stream_ready(t);
+    for (uint32_t i = 1; i < s->pictures && !s->failed; i++)
+        stream_push(t, e, i, out);
     encoder_free(e);
     if (out)
         fclose(out);
@@ -102,38 +182,71 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void print_result(struct shared *s, uint32_t streams, double elapsed)
+static void print_thread(const char *name, struct spent t, double count)
+{
+    printf("  %-22s %8.1f us a picture, %8.1f us of a CPU\n", name, 1e6 * t.passed / count,
+           1e6 * t.ran / count);
+}
+
+/* Where the streams' threads were */
+static void print_threads(const struct stream *all, uint32_t streams, double count)
+{
+    struct spent push = {0}, decide = {0}, accept = {0};
+    for (uint32_t i = 0; i < streams; i++) {
+        push.passed += all[i].push.passed, push.ran += all[i].push.ran;
+        decide.passed += all[i].decide.passed, decide.ran += all[i].decide.ran;
+        accept.passed += all[i].accept.passed, accept.ran += all[i].accept.ran;
+    }
+    print_thread("decide", decide, count);
+    print_thread("accept", accept, count);
+    print_thread("analysis, coding",
+                 (struct spent){push.passed - decide.passed - accept.passed,
+                                push.ran - decide.ran - accept.ran},
+                 count);
+}
+
+static void print_result(struct shared *s, const struct stream *all, uint32_t streams,
+                         double elapsed)
 {
     struct gpu_encoder_counts c;
-    size_t n = (size_t)streams * s->pictures;
+    size_t n = (size_t)streams * (s->pictures - 1);
+    double sum = 0;
     gpu_encoder_count(s->encoder, &c);
     qsort(s->seconds, n, sizeof(*s->seconds), by_size);
+    double count = (double)(c.pictures - s->first.pictures);
     printf("%ux%u, %u streams, %zu pictures: %.1f pictures/s, %.0f kbit a picture\n", s->width,
            s->height, streams, n, (double)n / elapsed, 8e-3 * (double)s->bytes / (double)n);
     printf("frame to access unit: p50 %.2f ms, p99 %.2f ms\n", 1e3 * s->seconds[n / 2],
            1e3 * s->seconds[n * 99 / 100]);
     printf("batches of %.1f pictures: decisions %.2f ms a picture, references %.2f ms\n",
-           (double)c.pictures / (double)c.batches, 1e3 * c.decide_s / (double)c.pictures,
-           1e3 * c.accept_s / (double)c.pictures);
-    for (int i = 0; c.pass[i]; i++)
-        printf("  %-22s %8.1f us a picture\n", c.pass[i], 1e6 * c.pass_s[i] / (double)c.pictures);
+           count / (double)(c.batches - s->first.batches),
+           1e3 * (c.decide_s - s->first.decide_s) / count,
+           1e3 * (c.accept_s - s->first.accept_s) / count);
+    print_threads(all, streams, (double)n);
+    for (int i = 0; c.pass[i]; i++) {
+        double seconds = c.pass_s[i] - s->first.pass_s[i];
+        printf("  %-22s %8.1f us a picture\n", c.pass[i], 1e6 * seconds / count);
+        sum += seconds;
+    }
+    printf("  %-22s %8.1f us a picture\n", "all passes", 1e6 * sum / count);
 }
 
 static int encode_all(struct shared *s, uint32_t streams)
 {
     static struct stream all[MOST_STREAMS];
-    double begun = now();
+    pthread_barrier_init(&s->ready, NULL, streams);
     for (uint32_t i = 0; i < streams; i++) {
         all[i] = (struct stream){.shared = s, .index = i};
         if (pthread_create(&all[i].thread, NULL, stream_thread, &all[i]) != 0)
-            return 1;
+            abort(); /* the others would wait for it */
     }
     for (uint32_t i = 0; i < streams; i++) {
         pthread_join(all[i].thread, NULL);
         s->bytes += all[i].bytes;
     }
     if (!s->failed)
-        print_result(s, streams, now() - begun);
+        print_result(s, all, streams, now() - s->begun);
+    pthread_barrier_destroy(&s->ready);
     return s->failed;
 }
 
@@ -155,6 +268,17 @@ static int device_run(struct shared *s, uint32_t streams)
     return err;
 }
 
+static void settings_take(struct encoder_params *p, const char *letters)
+{
+    if (!letters)
+        return;
+    p->adaptive = strchr(letters, 'a') != NULL;
+    p->scene_cuts = strchr(letters, 's') != NULL;
+    if (strchr(letters, 'c'))
+        p->rate = (struct rate_settings){.mode = RATE_CRF, .qp = 23, .intra_less = 3};
+    p->encoding.cabac = !strchr(letters, 'v');
+}
+
 int main(int argc, char **argv)
 {
     struct shared s = {0};
@@ -165,11 +289,13 @@ int main(int argc, char **argv)
                2;
     streams = (uint32_t)strtoul(argv[2], NULL, 10);
     s.pictures = (uint32_t)strtoul(argv[3], NULL, 10);
-    if (!streams || streams > MOST_STREAMS || !s.pictures || s.pictures > 100000)
-        return fprintf(stderr, "gpuenc: 1 to 256 streams, 1 to 100000 pictures\n"), 2;
+    if (!streams || streams > MOST_STREAMS || s.pictures < 2 ||
+        s.pictures > 100000)
+        return fprintf(stderr, "gpuenc: 1 to 256 streams, 2 to 100000 pictures\n"), 2;
     encoding_default(&s.params.encoding, s.width, s.height);
     s.params.rate = (struct rate_settings){
         .mode = RATE_QP, .qp = argc > 4 ? atoi(argv[4]) : 26, .intra_less = 3};
+    settings_take(&s.params, getenv("GPUENC_SETTINGS"));
     s.params.encoding.references = (uint8_t)(argc > 5 ? atoi(argv[5]) : 1);
     s.out = argc > 7 ? argv[7] : NULL;
     s.seconds = calloc((size_t)streams * s.pictures, sizeof(*s.seconds));
