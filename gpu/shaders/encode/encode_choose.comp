@@ -97,6 +97,7 @@ void main()
     uint t = gl_LocalInvocationIndex, shape = t >> 4;
     if (!search_begin())
         return;
+    around_load();
     own_clear();
     ivec2 skip_mv = predict_skip();
     bool skip_allowed = allowed(skip_mv);

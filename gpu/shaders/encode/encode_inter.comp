@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * A round of coding inter macroblocks (encode/reference/code_inter.c): their motion or that of
- * P_Skip, with 4x4 or 8x8 transforms or without a residual, by squared error and bits. Threads 0 to
- * 15 have 4x4 blocks of luma, 16 to 19 8x8 blocks, 32 to 39 those of chroma. Grid: macroblocks in
- * x, pictures in z.
+ * P_Skip, with 4x4 or 8x8 transforms or without a residual, by squared error and bits. Grid:
+ * macroblocks in x, pictures in z.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -11,6 +10,7 @@
 #include "gpu/shaders/lib/encode_satd.glsl"
 #include "gpu/shaders/lib/encode_motion.glsl"
 #include "gpu/shaders/lib/encode_code.glsl"
+#include "gpu/shaders/lib/encode_inter_code.glsl"
 #include "gpu/shaders/lib/encode_store.glsl"
 
 shared uint ssd_none;
@@ -96,16 +96,7 @@ uint code_motion(ivec2 skip_mv, out bool big, out bool none)
     for (uint i = t; i < (chroma ? 384u : 256u); i += SEARCH_THREADS)
         error += uint(residual[i] * residual[i]);
     atomicAdd(ssd_none, error);
-    if (t < ((flags & ENC_TRANSFORM_8X8) != 0u ? 20u : 16u))
-        code_luma(t < 16u ? t : 4u * (t - 16u), t >= 16u);
-    else if (t >= 32u && t < 40u && chroma)
-        chroma_forward(t - 32u);
-    barrier();
-    if (t < 2u && chroma)
-        chroma_dc(t, ROUNDING_INTER);
-    barrier();
-    if (t < 8u && chroma)
-        chroma_back(t);
+    code_blocks((flags & ENC_TRANSFORM_8X8) != 0u, chroma);
     barrier();
     uint luma = weighed(ssd[0], bits[0]), luma8 = weighed(ssd[1], bits[1]);
     big = (flags & ENC_TRANSFORM_8X8) != 0u && luma8 < luma;
@@ -130,6 +121,8 @@ void main()
         return;
     }
     qps = uvec3(uint(mbs[at].qp[0]), uint(mbs[at].qp[1]), uint(mbs[at].qp[2]));
+    scan8[t] = zigzag8[t];
+    around_load();
     ivec2 skip_mv = predict_skip();
     bool other = !own_is(skip_mv) && allowed(skip_mv);
     uint best = NO_COST;

@@ -26,6 +26,7 @@ void main()
 {
     search_begin();
     uint at = record_at(mb);
+    around_load();
     if (gl_LocalInvocationIndex > 0u)
         return;
     if (uint(mbs[at].kind) != REC_MB_INTER) {

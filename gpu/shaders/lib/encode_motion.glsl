@@ -83,15 +83,16 @@ struct neighbour {
     ivec2 mv;
 };
 
-/* The quadrant at a distance of one macroblock at most, in quadrants: the macroblock itself, or one
- * that was decoded before, in its slice */
-neighbour neighbour_at(ivec2 quadrant)
+/* Quadrants around the macroblock: four in the row above from (-1, -1) on, then two on the left */
+#define AROUND 6
+shared neighbour around[AROUND];
+
+/* A quadrant of a macroblock beside it that was decoded before, in its slice */
+neighbour neighbour_load(ivec2 quadrant)
 {
     ivec2 at = mb_at + (quadrant >> 1);
     uint i = uint(2 * (quadrant.y & 1) + (quadrant.x & 1));
-    if (quadrant.x >= 0 && quadrant.x < 2 && quadrant.y >= 0)
-        return neighbour(true, own_ref[i], own_ref[i] < 0 ? ivec2(0) : own_mv[i]);
-    if ((quadrant.x > 1 && quadrant.y >= 0) || at.x < 0 || at.x >= int(args.mb_width) || at.y < 0)
+    if (at.x < 0 || at.x >= int(args.mb_width) || at.y < 0)
         return neighbour(false, -1, ivec2(0));
     uint address = uint(at.y) * args.mb_width + uint(at.x), m = motion_at(FIELD, address);
     if (mbs[record_at(address)].slice != mbs[record_at(mb)].slice)
@@ -101,6 +102,26 @@ neighbour neighbour_at(ivec2 quadrant)
     int ref = int(motion[m].ref_idx[0][i]);
     ivec2 mv = ivec2(motion[m].mv[0][block][0], motion[m].mv[0][block][1]);
     return neighbour(true, ref, ref < 0 ? ivec2(0) : mv);
+}
+
+/* All threads together, before any vector is predicted */
+void around_load()
+{
+    int t = int(gl_LocalInvocationIndex);
+    if (t < AROUND)
+        around[t] = neighbour_load(t < 4 ? ivec2(t - 1, -1) : ivec2(-1, t - 4));
+    barrier();
+}
+
+/* The quadrant at a distance of one macroblock at most, in quadrants */
+neighbour neighbour_at(ivec2 quadrant)
+{
+    uint i = uint(2 * (quadrant.y & 1) + (quadrant.x & 1));
+    if (quadrant.x >= 0 && quadrant.x < 2 && quadrant.y >= 0)
+        return neighbour(true, own_ref[i], own_ref[i] < 0 ? ivec2(0) : own_mv[i]);
+    if (quadrant.x > 1 && quadrant.y >= 0)
+        return neighbour(false, -1, ivec2(0));
+    return around[quadrant.y < 0 ? quadrant.x + 1 : quadrant.y + 4];
 }
 
 /* C, or D where C is not available (8.4.1.3.2) */

@@ -48,16 +48,24 @@ ivec4 butterfly4(int a, int b, int c, int d)
     return ivec4(e0 + e3, e1 + e2, e1 - e2, e0 - e3);
 }
 
-void inverse4(inout int d[16])
+/* Both dimensions, without the last shift */
+void inverse4_lines(inout int d[16])
 {
     for (int y = 0; y < 4; y++) {
         ivec4 f = butterfly4(d[4 * y], d[4 * y + 1], d[4 * y + 2], d[4 * y + 3]);
         d[4 * y] = f.x, d[4 * y + 1] = f.y, d[4 * y + 2] = f.z, d[4 * y + 3] = f.w;
     }
     for (int x = 0; x < 4; x++) {
-        ivec4 f = (butterfly4(d[x], d[4 + x], d[8 + x], d[12 + x]) + 32) >> 6;
+        ivec4 f = butterfly4(d[x], d[4 + x], d[8 + x], d[12 + x]);
         d[x] = f.x, d[4 + x] = f.y, d[8 + x] = f.z, d[12 + x] = f.w;
     }
+}
+
+void inverse4(inout int d[16])
+{
+    inverse4_lines(d);
+    for (int i = 0; i < 16; i++)
+        d[i] = (d[i] + 32) >> 6;
 }
 
 /* One dimension of 8.5.13. */

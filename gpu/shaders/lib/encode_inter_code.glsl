@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Coding an inter macroblock whose prediction and residual lie in shared memory, in eight steps
+ * with a barrier after each. Threads 0 to 31 have luma by 8x8 transforms: eight threads a block,
+ * each a row, a column or an eighth of the scan. Threads 32 to 47 have 4x4 blocks of luma, 48 to 55
+ * those of chroma: one thread a block, in registers. encode_code.glsl comes before.
+ */
+#ifndef PELTON_ENCODE_INTER_CODE_GLSL
+#define PELTON_ENCODE_INTER_CODE_GLSL
+
+/* Coefficients and levels of 8x8 blocks; rows and blocks are apart by what avoids bank conflicts */
+#define ROW8   9
+#define BLOCK8 72
+shared int wide[4 * BLOCK8];
+shared int scan8[64];
+/* by thread of an 8x8 block: what its eighth of the scan costs with levels, and without; the last
+ * level that it would choose */
+shared int eighth_cost[32], eighth_zero[32], end_cost[32], end_at[32];
+
+/* ---- the quantiser ---- */
+
+/* level_of without its two costs: the lower level is the better one from a difference on */
+int level_near(int magnitude)
+{
+    int near = (magnitude + 32) >> 6, off = magnitude - 64 * near;
+    bool lower = near > 1 && near <= LEVEL_WEIGHED && off <= (near == 2 ? -29 : -31);
+    return lower ? near - 1 : near;
+}
+
+/* A place of the scan: where it lies, its coefficient, and what can become of it */
+struct place_choice {
+    int near;       /* magnitude of the level, 0: none */
+    int cost, zero; /* of that level, of no level */
+    bool keep;      /* before the last level */
+};
+
+place_choice place_of(int c, int factor, int shift)
+{
+    place_choice p;
+    int magnitude = (abs(c) * factor) >> shift;
+    p.near = level_near(magnitude);
+    p.cost = cost_of_level(magnitude, p.near);
+    p.zero = cost_of_zero(magnitude);
+    p.keep = p.near != 0 && p.cost <= p.zero + COST_ZERO;
+    return p;
+}
+
+int signed_level(int c, int near)
+{
+    int v = min(near, pictures[picture].level_max);
+    return c < 0 ? -v : v;
+}
+
+/* ---- blocks of 4x4 in registers ---- */
+
+void forward4(inout int v[16])
+{
+    [[unroll]] for (int i = 0; i < 8; i++) {
+        int at = i < 4 ? 4 * i : i - 4, step = i < 4 ? 1 : 4;
+        int a = v[at] + v[at + 3 * step], b = v[at + step] + v[at + 2 * step];
+        int d = v[at + step] - v[at + 2 * step], e = v[at] - v[at + 3 * step];
+        v[at] = a + b, v[at + step] = 2 * e + d;
+        v[at + 2 * step] = a - b, v[at + 3 * step] = e - 2 * d;
+    }
+}
+
+/* quantise() of encode_levels.glsl. from: a constant. true: there is a level */
+bool quantise4(inout int v[16], uint qp, int from)
+{
+    ivec3 factor = ivec3(factor_of(qp, 0, false), factor_of(qp, 5, false), factor_of(qp, 1, false));
+    int shift = int(qp / 6u) + 9, last = -1, before = 0, after = 0;
+    [[unroll]] for (int i = from; i < 16; i++)
+        after += place_of(v[zigzag4[i]], at_position(factor, zigzag4[i]), shift).zero;
+    int least = after, last_level = 0;
+    if (from > 0)
+        v[0] = 0;
+    [[unroll]] for (int i = from; i < 16; i++) {
+        int at = zigzag4[i];
+        place_choice p = place_of(v[at], at_position(factor, at), shift);
+        int level = signed_level(v[at], p.near);
+        after -= p.zero;
+        if (p.near != 0 && before + p.cost + COST_BLOCK + after < least) {
+            least = before + p.cost + COST_BLOCK + after;
+            last = i;
+            last_level = level;
+        }
+        v[at] = p.keep ? level : 0;
+        before += p.keep ? p.cost : p.zero + COST_ZERO;
+    }
+    [[unroll]] for (int i = from; i < 16; i++)
+        v[zigzag4[i]] = i > last ? 0 : i == last ? last_level : v[zigzag4[i]];
+    return last >= 0;
+}
+
+/* Levels of a thread's block to their place, and to the reconstruction in work */
+void finish4(int v[16], int first, int from, int stride, uint qp, bool dc_ready, int dc_value,
+             uint way, bool block_coded)
+{
+    ivec3 norm = norm4[qp % 6u];
+    uint sum = 0u, error = 0u;
+    [[unroll]] for (int i = 0; i < 16; i++) {
+        level[first + i] = v[i];
+        sum += level_bits(v[i]);
+        v[i] = i == 0 && dc_ready ? dc_value : (v[i] * at_position(norm, i)) << (qp / 6u);
+    }
+    inverse4_lines(v);
+    [[unroll]] for (int i = 0; i < 16; i++) {
+        int at = from + stride * (i >> 2) + (i & 3);
+        int p = pred[at], r = clamp(p + ((v[i] + 32) >> 6), 0, 255), off = residual[at] + p - r;
+        work[first + i] = r;
+        error += uint(off * off);
+    }
+    atomicAdd(ssd[way], error);
+    if (block_coded)
+        atomicAdd(bits[way], sum + 16u);
+}
+
+void load4(out int v[16], int from, int stride)
+{
+    [[unroll]] for (int i = 0; i < 16; i++)
+        v[i] = residual[from + stride * (i >> 2) + (i & 3)];
+}
+
+void code_luma4(uint blk, inout int v[16])
+{
+    ivec2 corner = block_corner(blk);
+    int from = 16 * corner.y + corner.x;
+    load4(v, from, 16);
+    forward4(v);
+    bool any = quantise4(v, qps.x, 0);
+    if (any)
+        atomicOr(coded[WAY_LUMA4], 1u << blk);
+    finish4(v, 16 * int(blk), from, 16, qps.x, false, 0, WAY_LUMA4, any);
+}
+
+/* Chroma before the DC coefficients are known, and after it */
+bool chroma4_begin(uint u, inout int v[16])
+{
+    load4(v, chroma_block_at(u), 8);
+    forward4(v);
+    dc[u] = v[0];
+    return quantise4(v, qps[1u + (u >> 2)], 1);
+}
+
+void chroma4_end(uint u, inout int v[16], bool any)
+{
+    uint way = WAY_CB + (u >> 2), qp = qps[1u + (u >> 2)], at = u & 4u;
+    ivec4 c = hadamard2(ivec4(dc[at], dc[at + 1u], dc[at + 2u], dc[at + 3u]));
+    for (int i = 0; i < 4; i++)
+        c[i] = quantise_dc(c[i], qp, ROUNDING_INTER);
+    bool any_dc = c != ivec4(0);
+    v[0] = c[u & 3u];
+    c = hadamard2(c) * 16 * norm_adjust4(int(qp % 6u), 0);
+    if (any || any_dc)
+        atomicOr(coded[way], any_dc ? 15u : 1u << (u & 3u));
+    finish4(v, CHROMA_BLOCK + 16 * int(u), chroma_block_at(u), 8, qp, true,
+            (c[u & 3u] << (qp / 6u)) >> 5, way, any || any_dc);
+}
+
+/* ---- blocks of 8x8 by eight threads each ---- */
+
+void forward8(inout int v[8])
+{
+    int s[4], d[4], e[4];
+    [[unroll]] for (int i = 0; i < 4; i++) {
+        s[i] = v[i] + v[7 - i];
+        d[i] = v[i] - v[7 - i];
+    }
+    v[0] = s[0] + s[3] + s[1] + s[2];
+    v[4] = s[0] + s[3] - s[1] - s[2];
+    v[2] = (s[0] - s[3]) + ((s[1] - s[2]) >> 1);
+    v[6] = ((s[0] - s[3]) >> 1) - (s[1] - s[2]);
+    e[0] = d[1] + d[2] + (d[0] >> 1) + d[0];
+    e[1] = d[0] - d[3] - (d[2] >> 1) - d[2];
+    e[2] = d[0] + d[3] - (d[1] >> 1) - d[1];
+    e[3] = d[1] - d[2] + (d[3] >> 1) + d[3];
+    v[1] = e[0] + (e[3] >> 2);
+    v[3] = e[1] + (e[2] >> 2);
+    v[5] = e[2] - (e[1] >> 2);
+    v[7] = (e[0] >> 2) - e[3];
+}
+
+/* A line of a block in `wide` */
+void line8_load(out int v[8], int at, int step)
+{
+    [[unroll]] for (int i = 0; i < 8; i++)
+        v[i] = wide[at + i * step];
+}
+
+void line8_store(int v[8], int at, int step)
+{
+    [[unroll]] for (int i = 0; i < 8; i++)
+        wide[at + i * step] = v[i];
+}
+
+/* Where sample (0, n) of the 8x8 block of thread t lies in pred and residual */
+int corner8(uint t)
+{
+    return int(8u * (t >> 3 & 1u) + 128u * (t >> 4));
+}
+
+void rows_forward8(uint t)
+{
+    int v[8], from = corner8(t) + 16 * int(t & 7u);
+    [[unroll]] for (int i = 0; i < 8; i++)
+        v[i] = residual[from + i];
+    forward8(v);
+    line8_store(v, int(BLOCK8 * (t >> 3) + ROW8 * (t & 7u)), 1);
+}
+
+void columns_forward8(uint t)
+{
+    int v[8], at = int(BLOCK8 * (t >> 3) + (t & 7u));
+    line8_load(v, at, ROW8);
+    forward8(v);
+    line8_store(v, at, ROW8);
+}
+
+/* Place k of the thread's eighth of the scan: in a block of 64, and in `wide` */
+int eighth_place(uint t, int k)
+{
+    return scan8[8u * (t & 7u) + uint(k)];
+}
+
+int wide_at(uint t, int place)
+{
+    return int(BLOCK8 * (t >> 3)) + ROW8 * (place >> 3) + (place & 7);
+}
+
+place_choice eighth_choice(uint t, int k, int c)
+{
+    return place_of(c, factor_of(qps.x, eighth_place(t, k), true), int(qps.x / 6u) + 10);
+}
+
+/* c: the thread's coefficients */
+void eighth_begin(uint t, out int c[8])
+{
+    int cost = 0, zero = 0;
+    [[unroll]] for (int k = 0; k < 8; k++) {
+        c[k] = wide[wide_at(t, eighth_place(t, k))];
+        place_choice p = eighth_choice(t, k, c[k]);
+        cost += p.keep ? p.cost : p.zero + COST_ZERO;
+        zero += p.zero;
+    }
+    eighth_cost[t] = cost;
+    eighth_zero[t] = zero;
+}
+
+/* What no level at all costs, beside `eighth_end` */
+int zero_of_block(uint t)
+{
+    int sum = 0;
+    for (uint i = t & 24u; i < (t & 24u) + 8u; i++)
+        sum += eighth_zero[i];
+    return sum;
+}
+
+/* The best last level of the thread's eighth */
+void eighth_end(uint t, int c[8])
+{
+    int before = 0, after = 0, least, last = -1;
+    for (uint i = t & 24u; i < (t & 24u) + 8u; i++) {
+        before += i < t ? eighth_cost[i] : 0;
+        after += i >= t ? eighth_zero[i] : 0;
+    }
+    least = zero_of_block(t);
+    [[unroll]] for (int k = 0; k < 8; k++) {
+        place_choice p = eighth_choice(t, k, c[k]);
+        after -= p.zero;
+        if (p.near != 0 && before + p.cost + COST_BLOCK + after < least) {
+            least = before + p.cost + COST_BLOCK + after;
+            last = k;
+        }
+        before += p.keep ? p.cost : p.zero + COST_ZERO;
+    }
+    end_cost[t] = least;
+    end_at[t] = last < 0 ? -1 : 8 * int(t & 7u) + last;
+}
+
+/* Levels of the eighth, and their scaled coefficients */
+void eighth_levels(uint t, int c[8])
+{
+    int least = zero_of_block(t), last = -1, qp = int(qps.x), any = 0;
+    uint sum = 0u;
+    for (uint i = t & 24u; i < (t & 24u) + 8u; i++)
+        if (end_at[i] >= 0 && end_cost[i] < least) {
+            least = end_cost[i];
+            last = end_at[i];
+        }
+    [[unroll]] for (int k = 0; k < 8; k++) {
+        int place = eighth_place(t, k), i = 8 * int(t & 7u) + k;
+        place_choice p = eighth_choice(t, k, c[k]);
+        int v = i < last && p.keep || i == last ? signed_level(c[k], p.near) : 0;
+        level[LUMA8_FIRST + 64 * int(t >> 3) + place] = v;
+        sum += level_bits(v);
+        wide[wide_at(t, place)] =
+            scale_level(v, 16 * norm_adjust8(qp % 6, place & 7, place >> 3), qp, 6);
+    }
+    if (last >= 0)
+        atomicAdd(bits[WAY_LUMA8], sum + ((t & 7u) == 0u ? 32u : 0u));
+    if (last >= 0 && (t & 7u) == 0u)
+        atomicOr(coded[WAY_LUMA8], 15u << (t >> 1));
+}
+
+void rows_back8(uint t)
+{
+    int v[8], at = int(BLOCK8 * (t >> 3) + ROW8 * (t & 7u));
+    line8_load(v, at, 1);
+    butterfly8_of(v);
+    line8_store(v, at, 1);
+}
+
+void columns_back8(uint t)
+{
+    int v[8], from = corner8(t) + int(t & 7u);
+    uint error = 0u;
+    line8_load(v, int(BLOCK8 * (t >> 3) + (t & 7u)), ROW8);
+    butterfly8_of(v);
+    [[unroll]] for (int i = 0; i < 8; i++) {
+        int p = pred[from + 16 * i], r = clamp(p + ((v[i] + 32) >> 6), 0, 255);
+        int off = residual[from + 16 * i] + p - r;
+        work[LUMA8_FIRST + 64 * int(t >> 3) + 8 * i + int(t & 7u)] = r;
+        error += uint(off * off);
+    }
+    atomicAdd(ssd[WAY_LUMA8], error);
+}
+
+/* All of it; a barrier before and after it is the caller's. */
+void code_blocks(bool with8, bool chroma)
+{
+    uint t = gl_LocalInvocationIndex;
+    bool big = with8 && t < 32u, luma4 = t >= 32u && t < 48u,
+         chroma4 = chroma && t >= 48u && t < 56u, any = false;
+    int v[16], c[8];
+    if (big)
+        rows_forward8(t);
+    else if (luma4)
+        code_luma4(t - 32u, v);
+    else if (chroma4)
+        any = chroma4_begin(t - 48u, v);
+    barrier();
+    if (big)
+        columns_forward8(t);
+    else if (chroma4)
+        chroma4_end(t - 48u, v, any);
+    barrier();
+    if (big)
+        eighth_begin(t, c);
+    barrier();
+    if (big)
+        eighth_end(t, c);
+    barrier();
+    if (big)
+        eighth_levels(t, c);
+    barrier();
+    if (big)
+        rows_back8(t);
+    barrier();
+    if (big)
+        columns_back8(t);
+}
+
+#endif
