@@ -11,9 +11,12 @@
 /* Bits of a kind: 4x4, 8x8, 16x16 */
 const uint kind_bits[3] = uint[3](40u, 20u, 5u);
 
-shared uint sums[NXN_MODES];                        /* by mode, twice the SATD */
+shared uint sums8[4][NXN_MODES], sums[4];           /* SATD by mode, of 8x8 blocks and of 16x16 */
 shared uint block_costs[2][16], block_modes[2][16]; /* of 4x4, and of 8x8 blocks, by blkIdx */
 shared uint chroma_costs[4];
+shared int borders[4][25];   /* of 8x8 blocks, filtered */
+shared ivec3 plane_terms[3]; /* of plane prediction: at the middle, by column, by row */
+shared int means[9];         /* of luma, of the 4x4 blocks of Cb and Cr */
 
 uint weighed_bits(uint n)
 {
@@ -40,7 +43,7 @@ uint mode_predicted(uint avail, ivec2 at)
 
 uint mode_cost(uint satd, uint mode, uint predicted)
 {
-    return satd == NO_COST ? NO_COST : satd + weighed_bits(mode == predicted ? 1u : 6u);
+    return satd == SATD_NONE ? NO_COST : satd + weighed_bits(mode == predicted ? 1u : 6u);
 }
 
 void choose_4x4(uint blk, uint avail)
@@ -48,7 +51,8 @@ void choose_4x4(uint blk, uint avail)
     uint predicted = mode_predicted(avail, block_place(blk));
     block_costs[0][blk] = NO_COST;
     for (uint mode = 0u; mode < NXN_MODES; mode++) {
-        uint cost = mode_cost(nxn_costs[blk * NXN_MODES + mode], mode, predicted);
+        uint cost = mode_cost(
+            uint(levels[record_at(mb) * MB_LEVELS + blk * NXN_MODES + mode]), mode, predicted);
         if (cost < block_costs[0][blk]) {
             block_costs[0][blk] = cost;
             block_modes[0][blk] = mode;
@@ -56,60 +60,150 @@ void choose_4x4(uint blk, uint avail)
     }
 }
 
-/* One 8x8 block, by all threads */
-void choose_8x8(uint blk, uint avail)
+/* ---- 8x8 blocks: four threads have one, and a mode ---- */
+
+void taps8_fill(uint avail)
 {
     uint t = gl_LocalInvocationIndex;
-    ivec2 place = block_place(blk), part = 4 * ivec2(t & 1u, t >> 1 & 1u);
-    block_sides s = sides_of(avail, place, 2);
-    ivec4 d[4];
-    if (t < NXN_MODES)
-        sums[t] = 0u;
-    border_fill(place, s);
-    barrier();
-    if (t < 4u * NXN_MODES) {
-        [[dont_unroll]] for (int i = 0; i < 16; i++) {
-            int x = i & 3, y = i >> 2;
-            d[y][x] = TILE_AT(4 * place.x + part.x + x, 4 * place.y + part.y + y) -
-                      intra_8x8(int(t >> 2), part.x + x, part.y + y, s.left, s.top, DEPTH);
-        }
-        atomicAdd(sums[t >> 2], satd_twice(d));
+    for (uint i = t; i < 100u; i += SEARCH_THREADS) {
+        ivec2 place = block_place(i / 25u * 4u);
+        block_sides s = sides_of(avail, place, 2);
+        borders[i / 25u][i % 25u] = filter_border8(4 * place.x, 4 * place.y, int(i % 25u) - 8,
+                                                   s.left, s.top, s.corner, s.right);
     }
     barrier();
-    if (t == 0u) {
-        uint predicted = mode_predicted(avail, place);
-        block_costs[1][blk] = NO_COST;
-        for (uint mode = 0u; mode < NXN_MODES; mode++) {
-            uint cost = serves(s, REC_NEEDS_NXN, mode) ? mode_cost(sums[mode] / 2u, mode, predicted)
-                                                       : NO_COST;
-            if (cost < block_costs[1][blk]) {
-                block_costs[1][blk] = cost;
-                block_modes[1][blk] = mode;
-            }
+    for (uint i = t; i < 4u * PITCH8; i += SEARCH_THREADS) {
+        uint b = i / PITCH8;
+        int k = int(i % PITCH8), e = k % COUNT8 - LOW8;
+        if (k < PITCH8 - 1)
+            taps[i] = by_taps(borders[b][clamp(e - 1, -8, 16) + 8],
+                              borders[b][clamp(e, -8, 16) + 8],
+                              borders[b][clamp(e + 1, -8, 16) + 8], k / COUNT8);
+    }
+    if (t < 4u) {
+        block_sides s = sides_of(avail, block_place(4u * t), 2);
+        int left_sum = 0, top_sum = 0;
+        for (int k = 0; k < 8; k++) {
+            left_sum += borders[t][k];
+            top_sum += borders[t][9 + k];
         }
+        taps[t * PITCH8 + PITCH8 - 1u] = intra_dc(s.left, s.top, left_sum, top_sum, 3, DEPTH);
     }
     barrier();
 }
 
-/* Four modes of a component that lies in the tile: twice their SATD in sums */
-void sum_whole(uint c, uint avail)
+void sums8_fill(ivec4 source[4])
 {
-    uint t = gl_LocalInvocationIndex, blocks = c == 0u ? 16u : 4u, mode = t / blocks;
-    uint b = t % blocks;
-    ivec2 at = c == 0u ? 4 * ivec2(b & 3u, b >> 2) : 4 * ivec2(b & 1u, b >> 1);
-    block_sides s = sides_of(avail, ivec2(0), 4);
-    ivec4 d[4];
-    if (t < 4u)
-        sums[t] = 0u;
+    uint t = gl_LocalInvocationIndex, blk = t & 15u;
+    for (uint mode = t >> 4; mode < NXN_MODES; mode += MODES_AT_ONCE) {
+        ivec4 d[4] = source;
+        predict_nxn(mode, (blk >> 2) * PITCH8, 4 * ivec2(blk & 1u, blk >> 1 & 1u), LOW8, COUNT8, d);
+        atomicAdd(sums8[blk >> 2][mode], satd_of(d));
+    }
     barrier();
-    if (mode < 4u) {
-        [[dont_unroll]] for (int i = 0; i < 16; i++) {
-            int x = i & 3, y = i >> 2;
-            int p = c == 0u ? intra_16x16(int(mode), at.x + x, at.y + y, s.left, s.top, DEPTH)
-                            : intra_chroma(int(mode), at.x + x, at.y + y, 8, s.left, s.top, DEPTH);
-            d[y][x] = TILE_AT(at.x + x, at.y + y) - p;
+}
+
+void choose_8x8(uint b, uint avail)
+{
+    ivec2 place = block_place(4u * b);
+    block_sides s = sides_of(avail, place, 2);
+    uint predicted = mode_predicted(avail, place);
+    block_costs[1][4u * b] = NO_COST;
+    for (uint mode = 0u; mode < NXN_MODES; mode++) {
+        uint cost = serves(s, REC_NEEDS_NXN, mode) ? mode_cost(sums8[b][mode], mode, predicted)
+                                                   : NO_COST;
+        if (cost < block_costs[1][4u * b]) {
+            block_costs[1][4u * b] = cost;
+            block_modes[1][4u * b] = mode;
         }
-        atomicAdd(sums[mode], satd_twice(d));
+    }
+}
+
+/* ---- whole components ---- */
+
+/* What plane prediction (8.3.3.4) needs of a component of size x size at a column of the tile */
+ivec3 plane_terms_of(int x, int size)
+{
+    int h = 0, v = 0, middle = size / 2, weight = size == 16 ? 5 : 34;
+    for (int k = 0; k < middle; k++) {
+        h += (k + 1) * (TILE_AT(x + middle + k, -1) - TILE_AT(x + middle - 2 - k, -1));
+        v += (k + 1) * (TILE_AT(x - 1, middle + k) - TILE_AT(x - 1, middle - 2 - k));
+    }
+    return ivec3(16 * (TILE_AT(x - 1, size - 1) + TILE_AT(x + size - 1, -1)) + 16,
+                 (weight * h + 32) >> 6, (weight * v + 32) >> 6);
+}
+
+int mean_of_chroma(uint i, block_sides s)
+{
+    int x = 12 * int(i >> 2), x0 = 4 * int(i & 1u), y0 = 2 * int(i & 2u), left = 0, top = 0;
+    for (int k = 0; k < 4; k++) {
+        left += TILE_AT(x - 1, y0 + k);
+        top += TILE_AT(x + x0 + k, -1);
+    }
+    /* in the first row and the first column one side is preferred (8.3.4) */
+    bool by_left = s.left && !(s.top && x0 > 0 && y0 == 0);
+    bool by_top = s.top && !(s.left && x0 == 0 && y0 > 0);
+    return intra_dc(by_left, by_top, left, top, 2, DEPTH);
+}
+
+/* Ways of prediction, in the order of luma */
+#define WHOLE_ROW_ABOVE 0u
+#define WHOLE_COLUMN    1u
+#define WHOLE_MEAN      2u
+
+/* SATD of 4x4 samples at a place of a component at column x of the tile */
+uint whole_satd(uint way, uint c, int x, ivec2 at, int mean, int middle, ivec4 d[4])
+{
+    ivec3 terms = plane_terms[c];
+    [[unroll]] for (int i = 0; i < 16; i++) {
+        ivec2 to = at + ivec2(i & 3, i >> 2), off = to - middle + 1;
+        int p = way == WHOLE_ROW_ABOVE ? TILE_AT(x + to.x, -1)
+                : way == WHOLE_COLUMN  ? TILE_AT(x - 1, to.y)
+                : way == WHOLE_MEAN
+                    ? mean
+                    : clamp((terms.x + terms.y * off.x + terms.z * off.y) >> 5, 0, 255);
+        d[i >> 2][i & 3] -= p;
+    }
+    return satd_of(d);
+}
+
+void luma_whole(block_sides s, ivec4 source[4])
+{
+    uint t = gl_LocalInvocationIndex;
+    int left = 0, top = 0;
+    if (t == 0u)
+        plane_terms[0] = plane_terms_of(0, 16);
+    if (t == 32u) {
+        for (int k = 0; k < 16; k++) {
+            left += TILE_AT(-1, k);
+            top += TILE_AT(k, -1);
+        }
+        means[0] = intra_dc(s.left, s.top, left, top, 4, DEPTH);
+    }
+    barrier();
+    atomicAdd(sums[t >> 4], whole_satd(t >> 4, 0u, 0, own_corner(), means[0], 8, source));
+    barrier();
+}
+
+/* Eight threads have a mode: DC, horizontal, vertical, plane. */
+void chroma_whole(block_sides s)
+{
+    uint t = gl_LocalInvocationIndex, mode = t >> 3, c = t >> 2 & 1u;
+    ivec2 at = 4 * ivec2(t & 1u, t >> 1 & 1u);
+    tile_source(true);
+    if (t < 8u)
+        means[1u + t] = mean_of_chroma(t, s);
+    if (t >= 32u && t < 34u)
+        plane_terms[t - 31u] = plane_terms_of(12 * int(t - 32u), 8);
+    if (t < 4u)
+        chroma_costs[t] = weighed_bits(2u * uint(findMSB(t + 1u)) + 1u);
+    barrier();
+    if (t < 32u) {
+        ivec4 d[4];
+        uint way = mode == 0u ? WHOLE_MEAN : mode == 2u ? WHOLE_ROW_ABOVE : mode;
+        int x = 12 * int(c);
+        own_source(d, at + ivec2(x, 0));
+        atomicAdd(chroma_costs[mode], whole_satd(way, 1u + c, x, at, means[1u + (t & 7u)], 4, d));
     }
     barrier();
 }
@@ -119,28 +213,32 @@ void sum_whole(uint c, uint avail)
 void main()
 {
     uint t = gl_LocalInvocationIndex, flags = uint(pictures[gl_WorkGroupID.z].flags);
+    bool big = (flags & ENC_TRANSFORM_8X8) != 0u;
+    ivec4 source[4];
     search_begin();
     uint avail = uint(mbs[record_at(mb)].intra_avail);
-    tile_source(0u);
-    costs_4x4(avail);
+    block_sides s = sides_of(avail, ivec2(0), 4);
+    if (t < 4u * NXN_MODES)
+        sums8[t / NXN_MODES][t % NXN_MODES] = 0u;
+    if (t < 4u)
+        sums[t] = 0u;
+    tile_source(false);
+    own_source(source, own_corner());
+    if (big) {
+        taps8_fill(avail);
+        sums8_fill(source);
+    }
+    luma_whole(s, source);
     if (t < 16u)
         choose_4x4(t, avail);
-    if ((flags & ENC_TRANSFORM_8X8) != 0u)
-        for (uint blk = 0u; blk < 16u; blk += 4u)
-            choose_8x8(blk, avail);
-    sum_whole(0u, avail);
-    if (t == 0u)
-        kinds_choose(avail, (flags & ENC_TRANSFORM_8X8) != 0u);
-    if (t < 4u)
-        chroma_costs[t] = weighed_bits(2u * uint(findMSB(t + 1u)) + 1u);
-    for (uint c = 1u; c <= 2u && (flags & ENC_CHROMA) != 0u; c++) {
-        barrier();
-        tile_source(c);
-        sum_whole(c, avail);
-        if (t < 4u)
-            chroma_costs[t] += sums[t] / 2u;
-    }
+    if (t >= 32u && t < 36u && big)
+        choose_8x8(t - 32u, avail);
     barrier();
-    if (t == 0u && (flags & ENC_CHROMA) != 0u)
+    if (t == 0u)
+        kinds_choose(avail, big);
+    if ((flags & ENC_CHROMA) == 0u)
+        return;
+    chroma_whole(s);
+    if (t == 0u)
         chroma_choose(avail);
 }

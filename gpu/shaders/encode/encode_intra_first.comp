@@ -1,20 +1,39 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Modes of 4x4 blocks from source samples, without rates: the first round of
- * encode/reference/choose_intra.c. Grid: macroblocks in x, pictures in z.
+ * SATD of all modes of 4x4 blocks from source samples, and the best modes without rates: the first
+ * round of encode/reference/choose_intra.c. Grid: macroblocks in x, pictures in z.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "gpu/shaders/lib/encode_search.glsl"
 #include "gpu/shaders/lib/encode_source.glsl"
 
+shared uint nxn_costs[16 * NXN_MODES];
+
+void costs_fill(uint avail)
+{
+    uint t = gl_LocalInvocationIndex, blk = t & 15u;
+    block_sides s = sides_of(avail, block_place(blk), 1);
+    ivec4 source[4];
+    own_source(source, own_corner());
+    for (uint mode = t >> 4; mode < NXN_MODES; mode += MODES_AT_ONCE) {
+        ivec4 d[4] = source;
+        uint task = blk * NXN_MODES + mode;
+        predict_nxn(mode, blk * PITCH4, ivec2(0), LOW4, COUNT4, d);
+        nxn_costs[task] = serves(s, REC_NEEDS_NXN, mode) ? satd_of(d) : SATD_NONE;
+        levels[record_at(mb) * MB_LEVELS + task] = uint16_t(nxn_costs[task]);
+    }
+    barrier();
+}
+
 void main()
 {
-    uint t = gl_LocalInvocationIndex, best = NO_COST, chosen = 2u;
+    uint t = gl_LocalInvocationIndex, best = SATD_NONE, chosen = 2u;
     search_begin();
-    uint at = record_at(mb);
-    tile_source(0u);
-    costs_4x4(uint(mbs[at].intra_avail));
+    uint at = record_at(mb), avail = uint(mbs[at].intra_avail);
+    tile_source(false);
+    taps4_fill(avail);
+    costs_fill(avail);
     if (t >= 16u)
         return;
     for (uint mode = 0u; mode < NXN_MODES; mode++)

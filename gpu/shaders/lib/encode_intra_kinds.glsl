@@ -25,7 +25,7 @@ uint whole_choose(uint avail, bool chroma, out uint best)
     uint chosen = 2u;
     best = NO_COST;
     for (uint mode = 0u; mode < 4u; mode++) {
-        uint cost = chroma ? chroma_costs[mode] : weighed_bits(1u) + sums[mode] / 2u;
+        uint cost = chroma ? chroma_costs[mode] : weighed_bits(1u) + sums[mode];
         if (serves(s, chroma ? REC_NEEDS_CHROMA : REC_NEEDS_16X16, mode) && cost < best) {
             best = cost;
             chosen = mode;

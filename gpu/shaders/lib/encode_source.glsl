@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Intra prediction from source samples, and its SATD (encode/reference/choose_intra.c).
+ * Intra prediction from source samples, and its SATD (encode/reference/choose_intra.c). Each border
+ * is filtered once, in all ways that a mode may want: then a predicted sample is one load. 16
+ * threads have a mode together, and a thread has the same 4x4 samples in all of them.
  */
 #ifndef PELTON_ENCODE_SOURCE_GLSL
 #define PELTON_ENCODE_SOURCE_GLSL
@@ -15,68 +17,145 @@ layout(set = 0, binding = ENC_BIND_MBS, scalar) readonly buffer mb_buffer
 {
     rec_mb mbs[];
 };
+/* The SATD of 4x4 blocks by block and mode, while there are no levels yet */
+layout(set = 0, binding = ENC_BIND_LEVELS, scalar) buffer level_buffer
+{
+    uint16_t levels[];
+};
 
 #define NXN_MODES (REC_MAX_MODE_NXN + 1)
+#define MB_LEVELS (16u * ENC_BLOCKS)
+#define SATD_NONE 0xffffu
+#define MODES_AT_ONCE (SEARCH_THREADS / 16)
 
 uint record_at(uint address)
 {
     return picture * args.mb_width * args.mb_height + address;
 }
 
-/* Samples of the macroblock and around it. Those beyond chroma planes are not used. */
-void tile_source(uint c)
+/* Samples of the macroblock and around it. Those beyond chroma planes are not used: Cb is in
+ * columns -1..7, Cr in columns 11..19. */
+void tile_source(bool chroma)
 {
-    int size = c == 0u ? 16 : 8, stride = int(c == 0u ? plane_stride(0u) : luma_width() / 2u);
     uint set = pictures[picture].source;
-    int base = int(c == 0u ? plane_origin(set, 0u) : chroma_origin(set, c - 1u));
-    ivec2 last = c == 0u ? ivec2(1 << 20) : ivec2(luma_width() / 2u, luma_height() / 2u) - 1;
+    ivec2 last = ivec2(luma_width() / 2u, luma_height() / 2u) - 1;
     for (int i = int(gl_LocalInvocationIndex); i < 17 * TILE_PITCH; i += SEARCH_THREADS) {
-        ivec2 at = size * mb_at + ivec2(i % TILE_PITCH, i / TILE_PITCH) - 1;
-        at = c == 0u ? at : clamp(at, ivec2(0), last);
-        tile[i] = int(planes[base + at.y * stride + at.x]);
+        ivec2 at = ivec2(i % TILE_PITCH, i / TILE_PITCH) - 1;
+        int c = at.x > 10 ? 1 : 0;
+        if (chroma) {
+            at = clamp(8 * mb_at + at - ivec2(12 * c, 0), ivec2(0), last);
+            tile[i] =
+                int(planes[int(chroma_origin(set, uint(c))) + at.y * int(luma_width() / 2u) + at.x]);
+        } else {
+            at += 16 * mb_at;
+            tile[i] = int(planes[int(plane_origin(set, 0u)) + at.y * int(plane_stride(0u)) + at.x]);
+        }
     }
     barrier();
 }
 
-/* Twice the SATD of 4x4 differences */
-uint satd_twice(ivec4 d[4])
+/* SATD of 4x4 differences: the last sums and differences of two values are twice the greater one */
+uint satd_of(ivec4 d[4])
 {
     ivec4 v[4];
-    for (int y = 0; y < 4; y++) {
+    [[unroll]] for (int y = 0; y < 4; y++) {
         ivec2 s = d[y].xy + d[y].zw, t = d[y].xy - d[y].zw;
         v[y] = ivec4(s.x + s.y, s.x - s.y, t.x + t.y, t.x - t.y);
     }
-    ivec4 a = v[0] + v[2], b = v[1] + v[3], c = v[0] - v[2], e = v[1] - v[3];
-    ivec4 sum = abs(a + b) + abs(a - b) + abs(c + e) + abs(c - e);
+    ivec4 sum =
+        max(abs(v[0] + v[2]), abs(v[1] + v[3])) + max(abs(v[0] - v[2]), abs(v[1] - v[3]));
     return uint(sum.x + sum.y + sum.z + sum.w);
 }
 
-shared uint nxn_costs[16 * NXN_MODES]; /* of 4x4 blocks, without bits */
-
-void cost_4x4(uint task, uint avail)
+/* Corner of the thread's 4x4 samples of luma */
+ivec2 own_corner()
 {
-    uint blk = task / NXN_MODES, mode = task % NXN_MODES;
-    ivec2 place = block_place(blk);
-    block_sides s = sides_of(avail, place, 1);
-    ivec4 d[4];
-    nxn_costs[task] = NO_COST;
-    if (!serves(s, REC_NEEDS_NXN, mode))
-        return;
-    [[dont_unroll]] for (int i = 0; i < 16; i++) {
-        int x = i & 3, y = i >> 2;
-        d[y][x] =
-            TILE_AT(4 * place.x + x, 4 * place.y + y) -
-            intra_4x4(int(mode), 4 * place.x, 4 * place.y, x, y, s.left, s.top, s.right, DEPTH);
-    }
-    nxn_costs[task] = satd_twice(d) / 2u;
+    return 4 * block_place(gl_LocalInvocationIndex & 15u);
 }
 
-/* All of them, from the tile */
-void costs_4x4(uint avail)
+void own_source(out ivec4 d[4], ivec2 at)
 {
-    for (uint task = gl_LocalInvocationIndex; task < 16u * NXN_MODES; task += SEARCH_THREADS)
-        cost_4x4(task, avail);
+    [[unroll]] for (int i = 0; i < 16; i++)
+        d[i >> 2][i & 3] = TILE_AT(at.x + (i & 3), at.y + (i >> 2));
+}
+
+/* ---- filtered borders ---- */
+
+/* E(i), E by two and by three taps for i from -LOW to HIGH; then the mean. Of 16 blocks of 4x4
+ * samples, or 4 of 8x8 */
+#define LOW4   5
+#define COUNT4 14
+#define PITCH4 (3 * COUNT4 + 1)
+#define LOW8   9
+#define COUNT8 26
+#define PITCH8 (3 * COUNT8 + 1)
+shared int taps[16 * PITCH4];
+
+int by_taps(int before, int e, int next, int kind)
+{
+    return kind == 0 ? e : kind == 1 ? (e + next + 1) >> 1 : (before + 2 * e + next + 2) >> 2;
+}
+
+/* Of all 4x4 blocks, from the tile */
+void taps4_fill(uint avail)
+{
+    for (uint i = gl_LocalInvocationIndex; i < 16u * PITCH4; i += SEARCH_THREADS) {
+        ivec2 place = block_place(i / PITCH4), at = 4 * place;
+        int k = int(i % PITCH4), e = k % COUNT4 - LOW4;
+        block_sides s = sides_of(avail, place, 1);
+        int last = s.right ? 8 : 4;
+        taps[i] = k == PITCH4 - 1 ? intra_4x4(2, at.x, at.y, 0, 0, s.left, s.top, s.right, DEPTH)
+                                  : by_taps(border4(at.x, at.y, e - 1, last),
+                                            border4(at.x, at.y, e, last),
+                                            border4(at.x, at.y, e + 1, last), k / COUNT4);
+    }
     barrier();
+}
+
+/* Of the 4x4 samples at `at` in the block whose taps begin there. mode: a constant */
+void predict_by(int mode, uint first, ivec2 at, int low, int count, inout ivec4 d[4])
+{
+    [[unroll]] for (int i = 0; i < 16; i++) {
+        ivec2 from = intra_direction(mode, at.x + (i & 3), at.y + (i >> 2));
+        int e = clamp(from.x, -low, count - 1 - low);
+        d[i >> 2][i & 3] -= taps[int(first) + (from.y - 1) * count + e + low];
+    }
+}
+
+/* d: source samples, and then their differences from the prediction */
+void predict_nxn(uint mode, uint first, ivec2 at, int low, int count, inout ivec4 d[4])
+{
+    if (mode == 2u) {
+        [[unroll]] for (int y = 0; y < 4; y++)
+            d[y] -= taps[int(first) + 3 * count];
+        return;
+    }
+    switch (mode) {
+    case 0u:
+        predict_by(0, first, at, low, count, d);
+        break;
+    case 1u:
+        predict_by(1, first, at, low, count, d);
+        break;
+    case 3u:
+        predict_by(3, first, at, low, count, d);
+        break;
+    case 4u:
+        predict_by(4, first, at, low, count, d);
+        break;
+    case 5u:
+        predict_by(5, first, at, low, count, d);
+        break;
+    case 6u:
+        predict_by(6, first, at, low, count, d);
+        break;
+    case 7u:
+        predict_by(7, first, at, low, count, d);
+        break;
+    default:
+        predict_by(8, first, at, low, count, d);
+        break;
+    }
 }
 
 #endif
