@@ -42,11 +42,12 @@ uint shape_satd(bool counts, uint ref, ivec4 place, ivec2 mv)
     sums[t] = 0u;
     if (counts && inside)
         sums[t] =
-            satd4(source, two_samples_at(uint(pictures[picture].reference[ref]), 4 * at + mv));
+            satd4_of(load4x4(source), predict4x4(two_samples_at(
+                                          uint(pictures[picture].reference[ref]), 4 * at + mv)));
     barrier();
     for (uint i = 0u; i < 16u; i++)
         sum += sums[first + i];
-    return sum / 2u;
+    return sum;
 }
 
 void part_try(uint ref, ivec2 mv, ivec2 predicted, uint satd, inout part_choice best)

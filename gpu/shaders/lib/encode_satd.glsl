@@ -29,37 +29,53 @@ ivec2 two_samples_at(uint set, ivec2 at)
                  half_sample_at(set, ivec2(odd_x ? high.x : low.x, odd_y ? low.y : high.y)));
 }
 
-uint satd4(int source, ivec2 from)
+/* Rounded means of four samples each */
+uint mean4(uint a, uint b)
 {
-    ivec4 v[4];
-    int stride = int(plane_stride(0u));
-    for (int y = 0; y < 4; y++) {
-        ivec4 d;
-        for (int x = 0; x < 4; x++) {
-            int at = y * stride + x;
-            int pred = (int(planes[from.x + at]) + int(planes[from.y + at]) + 1) >> 1;
-            d[x] = int(planes[source + at]) - pred;
-        }
-        ivec2 s = d.xy + d.zw, t = d.xy - d.zw;
-        v[y] = ivec4(s.x + s.y, s.x - s.y, t.x + t.y, t.x - t.y);
-    }
-    ivec4 a = v[0] + v[2], b = v[1] + v[3], c = v[0] - v[2], e = v[1] - v[3];
-    ivec4 sum = abs(a + b) + abs(a - b) + abs(c + e) + abs(c - e);
-    return uint(sum.x + sum.y + sum.z + sum.w);
+    return (a | b) - ((a ^ b) >> 1 & 0x7f7f7f7fu);
 }
 
-uint part_satd(uint part, ivec2 mv)
+/* Differences of two samples each, as low + 65536 * high: sums of these are exact while both parts
+ * fit 16 bits. */
+#define EVEN(v) ((v)&0x00ff00ffu)
+#define ODD(v)  ((v) >> 8 & 0x00ff00ffu)
+
+/* The greater magnitude of both parts: half of what their sum and their difference have together */
+uint greater_part(uint v)
 {
-    ivec4 place = part_places[part];
-    ivec2 corner = 16 * mb_at + 8 * place.xy;
+    int low = bitfieldExtract(int(v), 0, 16), high = (int(v) + 0x8000) >> 16;
+    return uint(max(abs(low), abs(high)));
+}
+
+/* The last stages of four rows' sums: half of the SATD */
+uint satd_rows(uvec4 v)
+{
+    uint a = v.x + v.y, b = v.x - v.y, c = v.z + v.w, d = v.z - v.w;
+    return greater_part(a + c) + greater_part(a - c) + greater_part(b + d) + greater_part(b - d);
+}
+
+/* Half of the SATD of 4x4 samples, a word a row, and their prediction */
+uint satd4_of(uvec4 source, uvec4 p)
+{
+    uvec4 even = EVEN(source) - EVEN(p), odd = ODD(source) - ODD(p);
+    return satd_rows(even + odd) + satd_rows(even - odd);
+}
+
+uvec4 load4x4(int at)
+{
     int stride = int(plane_stride(0u));
-    int source = int(plane_origin(pictures[picture].source, 0u)) + corner.y * stride + corner.x;
-    ivec2 from = two_samples_at(uint(pictures[picture].reference[reference]), 4 * corner + mv);
-    uint sum = 0u;
-    for (int y = 0; y < 8 * place.w; y += 4)
-        for (int x = 0; x < 8 * place.z; x += 4)
-            sum += satd4(source + y * stride + x, from + y * stride + x);
-    return sum / 2u;
+    return uvec4(four_samples(at), four_samples(at + stride), four_samples(at + 2 * stride),
+                 four_samples(at + 3 * stride));
+}
+
+/* Samples that are means of those at two places */
+uvec4 predict4x4(ivec2 from)
+{
+    uvec4 a = load4x4(from.x);
+    if (from.x == from.y)
+        return a;
+    uvec4 b = load4x4(from.y);
+    return uvec4(mean4(a.x, b.x), mean4(a.y, b.y), mean4(a.z, b.z), mean4(a.w, b.w));
 }
 
 #endif

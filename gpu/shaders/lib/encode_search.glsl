@@ -17,6 +17,10 @@ layout(set = 0, binding = ENC_BIND_PLANES, scalar) readonly buffer plane_buffer
 {
     uint8_t planes[];
 };
+layout(set = 0, binding = ENC_BIND_PLANES, scalar) readonly buffer plane_word_buffer
+{
+    uint plane_words[];
+};
 layout(set = 0, binding = ENC_BIND_SEARCH, scalar) buffer search_buffer
 {
     enc_search search[];
@@ -65,6 +69,13 @@ uint vector_cost(ivec2 mv, ivec2 predicted)
 {
     return pictures[picture].lambda * (se_bits(mv.x - predicted.x) + se_bits(mv.y - predicted.y)) /
            16u;
+}
+
+/* Four samples from any place on, the first in the lowest byte */
+uint four_samples(int at)
+{
+    uint low = plane_words[at >> 2], high = plane_words[(at >> 2) + 1], shift = 8u * uint(at & 3);
+    return low >> shift | high << 1u << 31u - shift;
 }
 
 /* Sum of absolute differences of a block of the source and of the reference */
