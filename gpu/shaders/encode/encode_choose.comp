@@ -41,9 +41,9 @@ uint shape_satd(bool counts, uint ref, ivec4 place, ivec2 mv)
     barrier();
     sums[t] = 0u;
     if (counts && inside)
-        sums[t] =
-            satd4_of(load4x4(source), predict4x4(two_samples_at(
-                                          uint(pictures[picture].reference[ref]), 4 * at + mv)));
+        sums[t] = satd4_of(
+            load4x4(source),
+            predict4x4(two_samples_at(uint(pictures[picture].reference[ref]), 4 * at + mv)));
     barrier();
     for (uint i = 0u; i < 16u; i++)
         sum += sums[first + i];

@@ -51,8 +51,8 @@ void choose_4x4(uint blk, uint avail)
     uint predicted = mode_predicted(avail, block_place(blk));
     block_costs[0][blk] = NO_COST;
     for (uint mode = 0u; mode < NXN_MODES; mode++) {
-        uint cost = mode_cost(
-            uint(levels[record_at(mb) * MB_LEVELS + blk * NXN_MODES + mode]), mode, predicted);
+        uint cost = mode_cost(uint(levels[record_at(mb) * MB_LEVELS + blk * NXN_MODES + mode]),
+                              mode, predicted);
         if (cost < block_costs[0][blk]) {
             block_costs[0][blk] = cost;
             block_modes[0][blk] = mode;
@@ -76,9 +76,9 @@ void taps8_fill(uint avail)
         uint b = i / PITCH8;
         int k = int(i % PITCH8), e = k % COUNT8 - LOW8;
         if (k < PITCH8 - 1)
-            taps[i] = by_taps(borders[b][clamp(e - 1, -8, 16) + 8],
-                              borders[b][clamp(e, -8, 16) + 8],
-                              borders[b][clamp(e + 1, -8, 16) + 8], k / COUNT8);
+            taps[i] =
+                by_taps(borders[b][clamp(e - 1, -8, 16) + 8], borders[b][clamp(e, -8, 16) + 8],
+                        borders[b][clamp(e + 1, -8, 16) + 8], k / COUNT8);
     }
     if (t < 4u) {
         block_sides s = sides_of(avail, block_place(4u * t), 2);
@@ -110,8 +110,8 @@ void choose_8x8(uint b, uint avail)
     uint predicted = mode_predicted(avail, place);
     block_costs[1][4u * b] = NO_COST;
     for (uint mode = 0u; mode < NXN_MODES; mode++) {
-        uint cost = serves(s, REC_NEEDS_NXN, mode) ? mode_cost(sums8[b][mode], mode, predicted)
-                                                   : NO_COST;
+        uint cost =
+            serves(s, REC_NEEDS_NXN, mode) ? mode_cost(sums8[b][mode], mode, predicted) : NO_COST;
         if (cost < block_costs[1][4u * b]) {
             block_costs[1][4u * b] = cost;
             block_modes[1][4u * b] = mode;
@@ -155,7 +155,8 @@ int mean_of_chroma(uint i, block_sides s)
 uint whole_satd(uint way, uint c, int x, ivec2 at, int mean, int middle, ivec4 d[4])
 {
     ivec3 terms = plane_terms[c];
-    [[unroll]] for (int i = 0; i < 16; i++) {
+    [[unroll]] for (int i = 0; i < 16; i++)
+    {
         ivec2 to = at + ivec2(i & 3, i >> 2), off = to - middle + 1;
         int p = way == WHOLE_ROW_ABOVE ? TILE_AT(x + to.x, -1)
                 : way == WHOLE_COLUMN  ? TILE_AT(x - 1, to.y)

@@ -23,9 +23,9 @@ layout(set = 0, binding = ENC_BIND_LEVELS, scalar) buffer level_buffer
     uint16_t levels[];
 };
 
-#define NXN_MODES (REC_MAX_MODE_NXN + 1)
-#define MB_LEVELS (16u * ENC_BLOCKS)
-#define SATD_NONE 0xffffu
+#define NXN_MODES     (REC_MAX_MODE_NXN + 1)
+#define MB_LEVELS     (16u * ENC_BLOCKS)
+#define SATD_NONE     0xffffu
 #define MODES_AT_ONCE (SEARCH_THREADS / 16)
 
 uint record_at(uint address)
@@ -44,8 +44,8 @@ void tile_source(bool chroma)
         int c = at.x > 10 ? 1 : 0;
         if (chroma) {
             at = clamp(8 * mb_at + at - ivec2(12 * c, 0), ivec2(0), last);
-            tile[i] =
-                int(planes[int(chroma_origin(set, uint(c))) + at.y * int(luma_width() / 2u) + at.x]);
+            tile[i] = int(
+                planes[int(chroma_origin(set, uint(c))) + at.y * int(luma_width() / 2u) + at.x]);
         } else {
             at += 16 * mb_at;
             tile[i] = int(planes[int(plane_origin(set, 0u)) + at.y * int(plane_stride(0u)) + at.x]);
@@ -58,12 +58,12 @@ void tile_source(bool chroma)
 uint satd_of(ivec4 d[4])
 {
     ivec4 v[4];
-    [[unroll]] for (int y = 0; y < 4; y++) {
+    [[unroll]] for (int y = 0; y < 4; y++)
+    {
         ivec2 s = d[y].xy + d[y].zw, t = d[y].xy - d[y].zw;
         v[y] = ivec4(s.x + s.y, s.x - s.y, t.x + t.y, t.x - t.y);
     }
-    ivec4 sum =
-        max(abs(v[0] + v[2]), abs(v[1] + v[3])) + max(abs(v[0] - v[2]), abs(v[1] - v[3]));
+    ivec4 sum = max(abs(v[0] + v[2]), abs(v[1] + v[3])) + max(abs(v[0] - v[2]), abs(v[1] - v[3]));
     return uint(sum.x + sum.y + sum.z + sum.w);
 }
 
@@ -75,8 +75,8 @@ ivec2 own_corner()
 
 void own_source(out ivec4 d[4], ivec2 at)
 {
-    [[unroll]] for (int i = 0; i < 16; i++)
-        d[i >> 2][i & 3] = TILE_AT(at.x + (i & 3), at.y + (i >> 2));
+    [[unroll]] for (int i = 0; i < 16; i++) d[i >> 2][i & 3] =
+        TILE_AT(at.x + (i & 3), at.y + (i >> 2));
 }
 
 /* ---- filtered borders ---- */
@@ -104,10 +104,10 @@ void taps4_fill(uint avail)
         int k = int(i % PITCH4), e = k % COUNT4 - LOW4;
         block_sides s = sides_of(avail, place, 1);
         int last = s.right ? 8 : 4;
-        taps[i] = k == PITCH4 - 1 ? intra_4x4(2, at.x, at.y, 0, 0, s.left, s.top, s.right, DEPTH)
-                                  : by_taps(border4(at.x, at.y, e - 1, last),
-                                            border4(at.x, at.y, e, last),
-                                            border4(at.x, at.y, e + 1, last), k / COUNT4);
+        taps[i] = k == PITCH4 - 1
+                      ? intra_4x4(2, at.x, at.y, 0, 0, s.left, s.top, s.right, DEPTH)
+                      : by_taps(border4(at.x, at.y, e - 1, last), border4(at.x, at.y, e, last),
+                                border4(at.x, at.y, e + 1, last), k / COUNT4);
     }
     barrier();
 }
@@ -115,7 +115,8 @@ void taps4_fill(uint avail)
 /* Of the 4x4 samples at `at` in the block whose taps begin there. mode: a constant */
 void predict_by(int mode, uint first, ivec2 at, int low, int count, inout ivec4 d[4])
 {
-    [[unroll]] for (int i = 0; i < 16; i++) {
+    [[unroll]] for (int i = 0; i < 16; i++)
+    {
         ivec2 from = intra_direction(mode, at.x + (i & 3), at.y + (i >> 2));
         int e = clamp(from.x, -low, count - 1 - low);
         d[i >> 2][i & 3] -= taps[int(first) + (from.y - 1) * count + e + low];
@@ -126,8 +127,7 @@ void predict_by(int mode, uint first, ivec2 at, int low, int count, inout ivec4 
 void predict_nxn(uint mode, uint first, ivec2 at, int low, int count, inout ivec4 d[4])
 {
     if (mode == 2u) {
-        [[unroll]] for (int y = 0; y < 4; y++)
-            d[y] -= taps[int(first) + 3 * count];
+        [[unroll]] for (int y = 0; y < 4; y++) d[y] -= taps[int(first) + 3 * count];
         return;
     }
     switch (mode) {

@@ -289,8 +289,7 @@ int main(int argc, char **argv)
                2;
     streams = (uint32_t)strtoul(argv[2], NULL, 10);
     s.pictures = (uint32_t)strtoul(argv[3], NULL, 10);
-    if (!streams || streams > MOST_STREAMS || s.pictures < 2 ||
-        s.pictures > 100000)
+    if (!streams || streams > MOST_STREAMS || s.pictures < 2 || s.pictures > 100000)
         return fprintf(stderr, "gpuenc: 1 to 256 streams, 2 to 100000 pictures\n"), 2;
     encoding_default(&s.params.encoding, s.width, s.height);
     s.params.rate = (struct rate_settings){
