@@ -51,7 +51,7 @@ const struct encode_pass encode_passes[] = {
     {SHADER(encode_intra_choose), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
      .reads = BIT(PICTURES) | BIT(PLANES) | BIT(MBS) | BIT(INTRA) | BIT(LEVELS),
      .writes = BIT(INTRA)},
-    {SHADER(encode_search_coarse), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_SEARCH,
+    {SHADER(encode_search_coarse), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_SEARCH_TILE,
      .reads = BIT(PICTURES) | BIT(PLANES), .writes = BIT(SEARCH), .of_p = true},
     {SHADER(encode_search_half), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_SEARCH,
      .reads = BIT(PICTURES) | BIT(PLANES) | BIT(SEARCH), .writes = BIT(SEARCH), .of_p = true},
@@ -111,6 +111,10 @@ void encode_pass_grid(const struct encode_pass *pass, uint32_t mb_width, uint32_
     case ENCODE_GRID_TILE:
         xyz[0] = groups(width + edges, 16);
         xyz[1] = groups(height + edges, 16);
+        break;
+    case ENCODE_GRID_SEARCH_TILE:
+        xyz[0] = groups(mb_width, ENC_SEARCH_TILE) * groups(mb_height, ENC_SEARCH_TILE);
+        xyz[1] = ENC_REFERENCES;
         break;
     case ENCODE_GRID_SEARCH:
         xyz[1] = ENC_REFERENCES;

@@ -11,12 +11,13 @@
 
 /* What a workgroup of a pass has. All have pictures in z. */
 enum encode_grid {
-    ENCODE_GRID_PLANE,    /* 16 x 4 samples of a plane with margins */
-    ENCODE_GRID_TILE,     /* 16 x 16 samples of a plane with the margin that has half samples */
-    ENCODE_GRID_SEARCH,   /* a macroblock and a reference */
-    ENCODE_GRID_MB,       /* a macroblock */
-    ENCODE_GRID_DIAGONAL, /* a macroblock of the wavefront: one dispatch for each diagonal */
-    ENCODE_GRID_PICTURE,  /* a picture */
+    ENCODE_GRID_PLANE,       /* 16 x 4 samples of a plane with margins */
+    ENCODE_GRID_TILE,        /* 16 x 16 samples of a plane with the margin that has half samples */
+    ENCODE_GRID_SEARCH,      /* a macroblock and a reference */
+    ENCODE_GRID_SEARCH_TILE, /* a tile of macroblocks and a reference */
+    ENCODE_GRID_MB,          /* a macroblock */
+    ENCODE_GRID_DIAGONAL,    /* a macroblock of the wavefront: one dispatch for each diagonal */
+    ENCODE_GRID_PICTURE,     /* a picture */
 };
 
 /* When a pass runs */

@@ -55,6 +55,9 @@
 /* Bytes of a frame: in 4:0:0 chroma takes room, too. */
 #define ENC_FRAME_SIZE(w, h) ((w) * (h)*3u / 2u)
 
+/* Macroblocks on each side of a tile of the coarse search */
+#define ENC_SEARCH_TILE 8
+
 /* Samples outside of the picture that vectors may reach */
 #define ENC_REACH 32
 

@@ -8,7 +8,9 @@
 
 #include "gpu/shaders/lib/encode_common.glsl"
 
+#ifndef SEARCH_THREADS
 #define SEARCH_THREADS 64
+#endif
 #define NO_COST        0xffffffffu
 
 layout(local_size_x = SEARCH_THREADS) in;
