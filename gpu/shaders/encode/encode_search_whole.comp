@@ -5,6 +5,7 @@
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 #include "gpu/shaders/lib/encode_search.glsl"
 
 layout(set = 0, binding = ENC_BIND_LAST, scalar) readonly buffer last_buffer
@@ -17,7 +18,14 @@ layout(set = 0, binding = ENC_BIND_LAST, scalar) readonly buffer last_buffer
 #define CANDIDATES 11
 #define POSITIONS  (SIDE * SIDE + 1) /* no motion, then the window */
 
+#define ROWS   16
+#define STRIPS ((SIDE + 1) * ROWS) /* rows of the macroblock at a row of positions */
+
 shared uint quadrants[POSITIONS][4], bits[POSITIONS];
+shared uint candidate_sums[CANDIDATES];
+shared ivec2 candidates[CANDIDATES];
+shared bool usable[CANDIDATES];
+shared uint row_costs[ENC_PARTS][SIDE], row_orders[ENC_PARTS][SIDE]; /* of rows of positions */
 ivec2 predicted;
 
 /* The median of the level before, on the left, above and here */
@@ -50,31 +58,119 @@ bool candidate(uint i, out ivec2 mv)
     return true;
 }
 
-/* Differences of the quadrants at a position, and the cost of its bits */
-void position_store(uint i, ivec2 mv)
+/* Where samples of a row of the macroblock are, in the source and in the reference by a vector */
+int source_at(int y)
 {
-    bits[i] = allowed(4 * mv) ? vector_cost(4 * mv, predicted) : NO_COST;
-    for (uint q = 0u; q < 4u && bits[i] != NO_COST; q++)
-        quadrants[i][q] = sad(0u, 16 * mb_at + 8 * ivec2(q & 1u, q >> 1), mv, 8);
+    return int(plane_origin(pictures[picture].source, 0u)) +
+           (16 * mb_at.y + y) * int(plane_stride(0u)) + 16 * mb_at.x;
+}
+
+int reference_at(int y, ivec2 mv)
+{
+    return int(plane_origin(uint(pictures[picture].reference[reference]), 0u)) +
+           (16 * mb_at.y + y + mv.y) * int(plane_stride(0u)) + 16 * mb_at.x + mv.x;
+}
+
+ivec4 samples_of(uint v)
+{
+    return ivec4(v & 255u, v >> 8 & 255u, v >> 16 & 255u, v >> 24);
+}
+
+uint sad4(ivec4 source, uint v)
+{
+    ivec4 d = abs(source - samples_of(v));
+    return uint(d.x + d.y + d.z + d.w);
+}
+
+/* A row of the macroblock at a candidate */
+void candidate_row(uint i, int y)
+{
+    uint sum = 0u;
+    if (!usable[i])
+        return;
+    for (int k = 0; k < 4; k++)
+        sum += sad4(samples_of(four_samples(source_at(y) + 4 * k)),
+                    four_samples(reference_at(y, candidates[i]) + 4 * k));
+    atomicAdd(candidate_sums[i], sum);
+}
+
+/* The best candidate */
+ivec2 centre_choose()
+{
+    uint t = gl_LocalInvocationIndex, cost = NO_COST;
+    if (t < CANDIDATES) {
+        usable[t] = candidate(t, candidates[t]) && allowed(4 * candidates[t]);
+        candidate_sums[t] = 0u;
+    }
+    barrier();
+    for (uint i = t; i < CANDIDATES * ROWS; i += SEARCH_THREADS)
+        candidate_row(i / ROWS, int(i % ROWS));
+    barrier();
+    if (t < CANDIDATES && usable[t])
+        cost = candidate_sums[t] + vector_cost(4 * candidates[t], predicted);
+    return candidates[least(cost, t).y];
+}
+
+/* A row of the macroblock at a row of positions; the last strip is that of no motion. Those that
+ * are not allowed are summed up, too: they lie inside the margins, or are not used. */
+void strip_sums(uint strip, ivec2 centre)
+{
+    int y = int(strip % ROWS), row = int(strip / ROWS);
+    bool still = row == SIDE;
+    int at = reference_at(y, still ? ivec2(0) : centre + ivec2(-RANGE, row - RANGE));
+    uint window[4], next = four_samples(at + 16), after = four_samples(at + 20);
+    ivec4 source[4];
+    [[unroll]] for (int k = 0; k < 4; k++)
+    {
+        source[k] = samples_of(four_samples(source_at(y) + 4 * k));
+        window[k] = four_samples(at + 4 * k);
+    }
+    [[dont_unroll]] for (int x = 0; x < (still ? 1 : SIDE); x++)
+    {
+        uint i = still ? 0u : uint(row * SIDE + x) + 1u, q = uint(y >> 3) * 2u;
+        atomicAdd(quadrants[i][q], sad4(source[0], window[0]) + sad4(source[1], window[1]));
+        atomicAdd(quadrants[i][q + 1u], sad4(source[2], window[2]) + sad4(source[3], window[3]));
+        [[unroll]] for (int k = 0; k < 3; k++) window[k] = window[k] >> 8 | window[k + 1] << 24;
+        window[3] = window[3] >> 8 | next << 24;
+        next = next >> 8 | after << 24;
+        after >>= 8;
+    }
 }
 
 /* Quadrants of a partition, a bit each */
 const uint part_quadrants[ENC_PARTS] = uint[ENC_PARTS](15u, 3u, 12u, 5u, 10u, 1u, 2u, 4u, 8u);
 
-void part_choose(uint part, ivec2 centre)
+uint part_cost(uint part, uint i)
+{
+    uint cost = bits[i];
+    for (uint q = 0u; q < 4u && bits[i] != NO_COST; q++)
+        cost += (part_quadrants[part] >> q & 1u) != 0u ? quadrants[i][q] : 0u;
+    return cost;
+}
+
+/* The best position of a row */
+void row_choose(uint part, uint row)
 {
     uint best = NO_COST, order = 0u;
-    for (uint i = 0u; i < POSITIONS; i++) {
-        if (bits[i] == NO_COST)
-            continue;
-        uint cost = bits[i];
-        for (uint q = 0u; q < 4u; q++)
-            cost += (part_quadrants[part] >> q & 1u) != 0u ? quadrants[i][q] : 0u;
+    for (uint i = row * SIDE + 1u; i <= row * SIDE + SIDE; i++) {
+        uint cost = part_cost(part, i);
         if (cost < best) {
             best = cost;
             order = i;
         }
     }
+    row_costs[part][row] = best;
+    row_orders[part][row] = order;
+}
+
+void part_choose(uint part, ivec2 centre)
+{
+    uint best = part_cost(part, 0u), order = 0u;
+    for (uint row = 0u; row < SIDE; row++)
+        if (row_costs[part][row] < best) {
+            best = row_costs[part][row];
+            order = row_orders[part][row];
+        }
     ivec2 mv =
         order == 0u ? ivec2(0) : centre + ivec2((order - 1u) % SIDE, (order - 1u) / SIDE) - RANGE;
     search[search_at(mb)].part[part].mv[0] = int16_t(4 * mv.x);
@@ -87,17 +183,20 @@ void main()
     if (!search_begin())
         return;
     uint t = gl_LocalInvocationIndex;
-    ivec2 mv, centre;
     predict();
-    uint cost = NO_COST;
-    if (t < CANDIDATES && candidate(t, mv) && allowed(4 * mv))
-        cost = sad(0u, 16 * mb_at, mv, 16) + vector_cost(4 * mv, predicted);
-    uvec2 first = least(cost, t);
-    candidate(first.y, centre);
-    if (t == 0u)
-        position_store(0u, ivec2(0));
-    else if (t < POSITIONS)
-        position_store(t, centre + ivec2((t - 1u) % SIDE, (t - 1u) / SIDE) - RANGE);
+    ivec2 centre = centre_choose();
+    if (t < POSITIONS) {
+        ivec2 mv = t == 0u ? ivec2(0) : centre + ivec2((t - 1u) % SIDE, (t - 1u) / SIDE) - RANGE;
+        bits[t] = allowed(4 * mv) ? vector_cost(4 * mv, predicted) : NO_COST;
+        for (uint q = 0u; q < 4u; q++)
+            quadrants[t][q] = 0u;
+    }
+    barrier();
+    for (uint strip = t; strip < STRIPS; strip += SEARCH_THREADS)
+        strip_sums(strip, centre);
+    barrier();
+    if (t < ENC_PARTS * SIDE)
+        row_choose(t / SIDE, t % SIDE);
     barrier();
     if (t < ENC_PARTS)
         part_choose(t, centre);
