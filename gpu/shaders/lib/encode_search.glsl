@@ -11,7 +11,7 @@
 #ifndef SEARCH_THREADS
 #define SEARCH_THREADS 64
 #endif
-#define NO_COST        0xffffffffu
+#define NO_COST 0xffffffffu
 
 layout(local_size_x = SEARCH_THREADS) in;
 
