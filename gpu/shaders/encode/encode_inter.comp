@@ -126,8 +126,7 @@ void main()
     ivec2 skip_mv = predict_skip();
     bool other = !own_is(skip_mv) && allowed(skip_mv);
     uint best = NO_COST;
-    [[dont_unroll]] for (int i = 0; i < (other ? 2 : 1); i++)
-    {
+    [[dont_unroll]] for (int i = 0; i < (other ? 2 : 1); i++) {
         if (i > 0)
             own_set(ivec4(0, 0, 2, 2), 0, skip_mv);
         uint cost = code_motion(skip_mv, big, none);

@@ -155,8 +155,7 @@ int mean_of_chroma(uint i, block_sides s)
 uint whole_satd(uint way, uint c, int x, ivec2 at, int mean, int middle, ivec4 d[4])
 {
     ivec3 terms = plane_terms[c];
-    [[unroll]] for (int i = 0; i < 16; i++)
-    {
+    [[unroll]] for (int i = 0; i < 16; i++) {
         ivec2 to = at + ivec2(i & 3, i >> 2), off = to - middle + 1;
         int p = way == WHOLE_ROW_ABOVE ? TILE_AT(x + to.x, -1)
                 : way == WHOLE_COLUMN  ? TILE_AT(x - 1, to.y)

@@ -38,8 +38,7 @@ void block_run(uint part, int step_size, bool centre_known)
     ivec2 at = 16 * mb_at + 4 * ivec2(t & 3u, t >> 2 & 3u);
     uvec4 source = load4x4(int(plane_origin(pictures[picture].source, 0u)) +
                            at.y * int(plane_stride(0u)) + at.x);
-    [[dont_unroll]] for (uint i = centre_known ? 1u : 0u; i < POSITIONS; i++)
-    {
+    [[dont_unroll]] for (uint i = centre_known ? 1u : 0u; i < POSITIONS; i++) {
         ivec2 mv = centres[part] + step_size * steps[i];
         if (allowed(mv))
             atomicAdd(satds[part * POSITIONS + i],

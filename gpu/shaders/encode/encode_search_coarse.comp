@@ -40,15 +40,14 @@ void row_sums(uint third, uint block, ivec4 source[4], int y)
     int from = int(plane_origin(uint(pictures[picture].reference[reference]), ENC_PLANE_FOURTH)) +
                at.y * stride + at.x;
     uvec4 window, next;
-    [[unroll]] for (int i = 0; i < 4; i++) window[i] = four_samples(from + i * stride);
-    [[dont_unroll]] for (int x = 0; x < SIDE; x += 4)
-    {
-        [[unroll]] for (int i = 0; i < 4; i++) next[i] = four_samples(from + i * stride + x + 4);
-        [[unroll]] for (int k = 0; k < 4; k++)
-        {
+    [[unroll]] for (int i = 0; i < 4; i++)
+        window[i] = four_samples(from + i * stride);
+    [[dont_unroll]] for (int x = 0; x < SIDE; x += 4) {
+        [[unroll]] for (int i = 0; i < 4; i++)
+            next[i] = four_samples(from + i * stride + x + 4);
+        [[unroll]] for (int k = 0; k < 4; k++) {
             int sum = 0;
-            [[unroll]] for (int i = 0; i < 4; i++)
-            {
+            [[unroll]] for (int i = 0; i < 4; i++) {
                 ivec4 v = ivec4(window[i] & 255u, window[i] >> 8 & 255u, window[i] >> 16 & 255u,
                                 window[i] >> 24);
                 ivec4 d = abs(source[i] - v);
@@ -113,8 +112,7 @@ void main()
     ivec4 source[4];
     bool counts = third < THIRDS;
     at = 4 * min(at, ivec2(args.mb_width, args.mb_height));
-    [[unroll]] for (int i = 0; i < 4; i++)
-    {
+    [[unroll]] for (int i = 0; i < 4; i++) {
         uint v = four_samples(from + (at.y + i) * stride + at.x);
         source[i] = ivec4(v & 255u, v >> 8 & 255u, v >> 16 & 255u, v >> 24);
     }
@@ -122,8 +120,7 @@ void main()
     mb = uint(mb_at.y) * args.mb_width + uint(mb_at.x);
     bool chooses = counts && block < TILE * TILE && mb_at.x < int(args.mb_width) &&
                    mb_at.y < int(args.mb_height);
-    [[dont_unroll]] for (int i = 0; i < ROWS; i++)
-    {
+    [[dont_unroll]] for (int i = 0; i < ROWS; i++) {
         int y = int(third) * ROWS + i;
         barrier();
         if (counts)

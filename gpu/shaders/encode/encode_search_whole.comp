@@ -120,17 +120,16 @@ void strip_sums(uint strip, ivec2 centre)
     int at = reference_at(y, still ? ivec2(0) : centre + ivec2(-RANGE, row - RANGE));
     uint window[4], next = four_samples(at + 16), after = four_samples(at + 20);
     ivec4 source[4];
-    [[unroll]] for (int k = 0; k < 4; k++)
-    {
+    [[unroll]] for (int k = 0; k < 4; k++) {
         source[k] = samples_of(four_samples(source_at(y) + 4 * k));
         window[k] = four_samples(at + 4 * k);
     }
-    [[dont_unroll]] for (int x = 0; x < (still ? 1 : SIDE); x++)
-    {
+    [[dont_unroll]] for (int x = 0; x < (still ? 1 : SIDE); x++) {
         uint i = still ? 0u : uint(row * SIDE + x) + 1u, q = uint(y >> 3) * 2u;
         atomicAdd(quadrants[i][q], sad4(source[0], window[0]) + sad4(source[1], window[1]));
         atomicAdd(quadrants[i][q + 1u], sad4(source[2], window[2]) + sad4(source[3], window[3]));
-        [[unroll]] for (int k = 0; k < 3; k++) window[k] = window[k] >> 8 | window[k + 1] << 24;
+        [[unroll]] for (int k = 0; k < 3; k++)
+            window[k] = window[k] >> 8 | window[k + 1] << 24;
         window[3] = window[3] >> 8 | next << 24;
         next = next >> 8 | after << 24;
         after >>= 8;

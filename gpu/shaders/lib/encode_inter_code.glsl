@@ -55,8 +55,7 @@ int signed_level(int c, int near)
 
 void forward4(inout int v[16])
 {
-    [[unroll]] for (int i = 0; i < 8; i++)
-    {
+    [[unroll]] for (int i = 0; i < 8; i++) {
         int at = i < 4 ? 4 * i : i - 4, step = i < 4 ? 1 : 4;
         int a = v[at] + v[at + 3 * step], b = v[at + step] + v[at + 2 * step];
         int d = v[at + step] - v[at + 2 * step], e = v[at] - v[at + 3 * step];
@@ -70,13 +69,12 @@ bool quantise4(inout int v[16], uint qp, int from)
 {
     ivec3 factor = ivec3(factor_of(qp, 0, false), factor_of(qp, 5, false), factor_of(qp, 1, false));
     int shift = int(qp / 6u) + 9, last = -1, before = 0, after = 0;
-    [[unroll]] for (int i = from; i < 16; i++) after +=
-        place_of(v[zigzag4[i]], at_position(factor, zigzag4[i]), shift).zero;
+    [[unroll]] for (int i = from; i < 16; i++)
+        after += place_of(v[zigzag4[i]], at_position(factor, zigzag4[i]), shift).zero;
     int least = after, last_level = 0;
     if (from > 0)
         v[0] = 0;
-    [[unroll]] for (int i = from; i < 16; i++)
-    {
+    [[unroll]] for (int i = from; i < 16; i++) {
         int at = zigzag4[i];
         place_choice p = place_of(v[at], at_position(factor, at), shift);
         int level = signed_level(v[at], p.near);
@@ -89,9 +87,8 @@ bool quantise4(inout int v[16], uint qp, int from)
         v[at] = p.keep ? level : 0;
         before += p.keep ? p.cost : p.zero + COST_ZERO;
     }
-    [[unroll]] for (int i = from; i < 16; i++) v[zigzag4[i]] = i > last    ? 0
-                                                               : i == last ? last_level
-                                                                           : v[zigzag4[i]];
+    [[unroll]] for (int i = from; i < 16; i++)
+        v[zigzag4[i]] = i > last ? 0 : i == last ? last_level : v[zigzag4[i]];
     return last >= 0;
 }
 
@@ -101,15 +98,13 @@ void finish4(int v[16], int first, int from, int stride, uint qp, bool dc_ready,
 {
     ivec3 norm = norm4[qp % 6u];
     uint sum = 0u, error = 0u;
-    [[unroll]] for (int i = 0; i < 16; i++)
-    {
+    [[unroll]] for (int i = 0; i < 16; i++) {
         level[first + i] = v[i];
         sum += level_bits(v[i]);
         v[i] = i == 0 && dc_ready ? dc_value : (v[i] * at_position(norm, i)) << (qp / 6u);
     }
     inverse4_lines(v);
-    [[unroll]] for (int i = 0; i < 16; i++)
-    {
+    [[unroll]] for (int i = 0; i < 16; i++) {
         int at = from + stride * (i >> 2) + (i & 3);
         int p = pred[at], r = clamp(p + ((v[i] + 32) >> 6), 0, 255), off = residual[at] + p - r;
         work[first + i] = r;
@@ -122,7 +117,8 @@ void finish4(int v[16], int first, int from, int stride, uint qp, bool dc_ready,
 
 void load4(out int v[16], int from, int stride)
 {
-    [[unroll]] for (int i = 0; i < 16; i++) v[i] = residual[from + stride * (i >> 2) + (i & 3)];
+    [[unroll]] for (int i = 0; i < 16; i++)
+        v[i] = residual[from + stride * (i >> 2) + (i & 3)];
 }
 
 void code_luma4(uint blk, inout int v[16])
@@ -166,8 +162,7 @@ void chroma4_end(uint u, inout int v[16], bool any)
 void forward8(inout int v[8])
 {
     int s[4], d[4], e[4];
-    [[unroll]] for (int i = 0; i < 4; i++)
-    {
+    [[unroll]] for (int i = 0; i < 4; i++) {
         s[i] = v[i] + v[7 - i];
         d[i] = v[i] - v[7 - i];
     }
@@ -188,12 +183,14 @@ void forward8(inout int v[8])
 /* A line of a block in `wide` */
 void line8_load(out int v[8], int at, int step)
 {
-    [[unroll]] for (int i = 0; i < 8; i++) v[i] = wide[at + i * step];
+    [[unroll]] for (int i = 0; i < 8; i++)
+        v[i] = wide[at + i * step];
 }
 
 void line8_store(int v[8], int at, int step)
 {
-    [[unroll]] for (int i = 0; i < 8; i++) wide[at + i * step] = v[i];
+    [[unroll]] for (int i = 0; i < 8; i++)
+        wide[at + i * step] = v[i];
 }
 
 /* Where sample (0, n) of the 8x8 block of thread t lies in pred and residual */
@@ -205,7 +202,8 @@ int corner8(uint t)
 void rows_forward8(uint t)
 {
     int v[8], from = corner8(t) + 16 * int(t & 7u);
-    [[unroll]] for (int i = 0; i < 8; i++) v[i] = residual[from + i];
+    [[unroll]] for (int i = 0; i < 8; i++)
+        v[i] = residual[from + i];
     forward8(v);
     line8_store(v, int(BLOCK8 * (t >> 3) + ROW8 * (t & 7u)), 1);
 }
@@ -238,8 +236,7 @@ place_choice eighth_choice(uint t, int k, int c)
 void eighth_begin(uint t, out int c[8])
 {
     int cost = 0, zero = 0;
-    [[unroll]] for (int k = 0; k < 8; k++)
-    {
+    [[unroll]] for (int k = 0; k < 8; k++) {
         c[k] = wide[wide_at(t, eighth_place(t, k))];
         place_choice p = eighth_choice(t, k, c[k]);
         cost += p.keep ? p.cost : p.zero + COST_ZERO;
@@ -267,8 +264,7 @@ void eighth_end(uint t, int c[8])
         after += i >= t ? eighth_zero[i] : 0;
     }
     least = zero_of_block(t);
-    [[unroll]] for (int k = 0; k < 8; k++)
-    {
+    [[unroll]] for (int k = 0; k < 8; k++) {
         place_choice p = eighth_choice(t, k, c[k]);
         after -= p.zero;
         if (p.near != 0 && before + p.cost + COST_BLOCK + after < least) {
@@ -291,8 +287,7 @@ void eighth_levels(uint t, int c[8])
             least = end_cost[i];
             last = end_at[i];
         }
-    [[unroll]] for (int k = 0; k < 8; k++)
-    {
+    [[unroll]] for (int k = 0; k < 8; k++) {
         int place = eighth_place(t, k), i = 8 * int(t & 7u) + k;
         place_choice p = eighth_choice(t, k, c[k]);
         int v = i < last && p.keep || i == last ? signed_level(c[k], p.near) : 0;
@@ -321,8 +316,7 @@ void columns_back8(uint t)
     uint error = 0u;
     line8_load(v, int(BLOCK8 * (t >> 3) + (t & 7u)), ROW8);
     butterfly8_of(v);
-    [[unroll]] for (int i = 0; i < 8; i++)
-    {
+    [[unroll]] for (int i = 0; i < 8; i++) {
         int p = pred[from + 16 * i], r = clamp(p + ((v[i] + 32) >> 6), 0, 255);
         int off = residual[from + 16 * i] + p - r;
         work[LUMA8_FIRST + 64 * int(t >> 3) + 8 * i + int(t & 7u)] = r;

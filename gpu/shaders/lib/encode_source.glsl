@@ -58,8 +58,7 @@ void tile_source(bool chroma)
 uint satd_of(ivec4 d[4])
 {
     ivec4 v[4];
-    [[unroll]] for (int y = 0; y < 4; y++)
-    {
+    [[unroll]] for (int y = 0; y < 4; y++) {
         ivec2 s = d[y].xy + d[y].zw, t = d[y].xy - d[y].zw;
         v[y] = ivec4(s.x + s.y, s.x - s.y, t.x + t.y, t.x - t.y);
     }
@@ -75,8 +74,8 @@ ivec2 own_corner()
 
 void own_source(out ivec4 d[4], ivec2 at)
 {
-    [[unroll]] for (int i = 0; i < 16; i++) d[i >> 2][i & 3] =
-        TILE_AT(at.x + (i & 3), at.y + (i >> 2));
+    [[unroll]] for (int i = 0; i < 16; i++)
+        d[i >> 2][i & 3] = TILE_AT(at.x + (i & 3), at.y + (i >> 2));
 }
 
 /* ---- filtered borders ---- */
@@ -115,8 +114,7 @@ void taps4_fill(uint avail)
 /* Of the 4x4 samples at `at` in the block whose taps begin there. mode: a constant */
 void predict_by(int mode, uint first, ivec2 at, int low, int count, inout ivec4 d[4])
 {
-    [[unroll]] for (int i = 0; i < 16; i++)
-    {
+    [[unroll]] for (int i = 0; i < 16; i++) {
         ivec2 from = intra_direction(mode, at.x + (i & 3), at.y + (i >> 2));
         int e = clamp(from.x, -low, count - 1 - low);
         d[i >> 2][i & 3] -= taps[int(first) + (from.y - 1) * count + e + low];
@@ -127,7 +125,8 @@ void predict_by(int mode, uint first, ivec2 at, int low, int count, inout ivec4 
 void predict_nxn(uint mode, uint first, ivec2 at, int low, int count, inout ivec4 d[4])
 {
     if (mode == 2u) {
-        [[unroll]] for (int y = 0; y < 4; y++) d[y] -= taps[int(first) + 3 * count];
+        [[unroll]] for (int y = 0; y < 4; y++)
+            d[y] -= taps[int(first) + 3 * count];
         return;
     }
     switch (mode) {
