@@ -17,7 +17,10 @@ int encode_device_open(const struct client_options *o, struct encode_device **ou
 /* After the end of all its deciders. NULL is allowed. */
 void encode_device_close(struct encode_device *d);
 
-/* ctx: the struct encode_device */
+/* ctx: the struct encode_device. One decider at a time. */
 decider_begin encode_device_begin;
+/* As encode_device_begin, after a device that failed: it is opened again. Where that is not
+ * possible, or was done too often, the CPU goes on. The log tells. */
+decider_begin encode_device_begin_again;
 
 #endif

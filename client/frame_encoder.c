@@ -29,6 +29,7 @@ struct frame_encoder {
     struct encode_device *device;
     struct encoder_params params; /* of the encoder */
     struct encoder *encoder;      /* NULL: there was no picture yet */
+    bool fresh;                   /* it has had no picture */
     struct frame_encoder_sums sums;
 };
 
@@ -201,9 +202,11 @@ static int encoder_fit(struct frame_encoder *e, const AVFrame *frame, struct fai
     params_fill(e, frame, &params);
     if (e->encoder && !memcmp(&params, &e->params, sizeof(params)))
         return 0;
+    e->params = params;
+    params.idr_pic_id = e->encoder ? encoder_idr_pic_id(e->encoder) : 0;
     encoder_free(e->encoder);
     e->encoder = NULL;
-    e->params = params;
+    e->fresh = true;
     return encoder_new(&params, encode_device_begin, e->device, &e->encoder, why) < 0
                ? fail_encoding(why, f)
                : 0;
@@ -254,13 +257,30 @@ static void picture_count(struct frame_encoder *e, const struct pelton_frame *fr
     e->sums.corrupt += (frame->flags & PELTON_FRAME_CORRUPT) != 0;
 }
 
+/* A device that fails is opened again, or the CPU goes on, with a key picture. */
+static int picture_encode(struct frame_encoder *e, const struct encoder_frame *in,
+                          struct encoder_unit *coded, struct failure *f)
+{
+    char why[ENCODING_WHY];
+    for (;;) {
+        int err = encoder_push(e->encoder, in, coded, why);
+        if (err == 0)
+            return 0;
+        if (err != ENCODER_DEVICE)
+            return fail_with(f, X_OTHER, "this is a bug of pelton", "%s", why);
+        ui_log(LOG_WARNING, "--device %s: %s while it encoded", e->o->connect.device, why);
+        e->sums.losses++;
+        if (encoder_restart(e->encoder, encode_device_begin_again, e->device, why) < 0)
+            return fail_with(f, X_OTHER, "close other programs", "%s", why);
+    }
+}
+
 int frame_encoder_push(struct frame_encoder *e, const struct pelton_frame *frame,
                        struct pelton_frame *unit, struct failure *f)
 {
     const AVFrame *picture = NULL;
     struct encoder_frame in = {.pts = frame->pts};
     struct encoder_unit coded;
-    char why[ENCODING_WHY];
     int rc = picture_prepare(e, frame, &picture, f);
     rc = rc ? rc : encoder_fit(e, picture, f);
     if (rc)
@@ -269,10 +289,12 @@ int frame_encoder_push(struct frame_encoder *e, const struct pelton_frame *frame
         in.source.plane[i] = picture->data[i];
         in.source.stride[i] = (size_t)picture->linesize[i];
     }
-    if (encoder_push(e->encoder, &in, &coded, why) < 0)
-        return fail_with(f, X_OTHER, "this is a bug of pelton", "%s", why);
-    if (coded.over && coded.key && e->params.rate.bit_rate)
+    rc = picture_encode(e, &in, &coded, f);
+    if (rc)
+        return rc;
+    if (coded.over && e->fresh)
         return refuse_rate(e, &coded, f);
+    e->fresh = false;
     picture_count(e, frame, &coded);
     unit_fill(e, frame, picture, &coded, unit);
     return 0;

@@ -32,6 +32,7 @@ struct frame_encoder_sums {
     uint64_t pictures, keys, bytes, qp; /* qp: of all pictures together */
     uint64_t repeated;                  /* pictures that no QP could bring below their cap */
     uint64_t corrupt;                   /* frames that were damaged */
+    uint64_t losses;                    /* of the device */
 };
 struct frame_encoder_sums frame_encoder_sums(const struct frame_encoder *e);
 

@@ -27,11 +27,18 @@ struct decider_wish {
     const int8_t *qp_offsets;
 };
 
+/* Why a picture has no records */
+enum decider_error {
+    DECIDER_INVALID = -1, /* a bug: they are not valid */
+    DECIDER_LOST = -2,    /* the device is lost, or its driver failed: another decider may do */
+    DECIDER_NOMEM = -3    /* the device has no memory: another decider may do */
+};
+
 struct decider_calls {
     void *ctx;
     /* Decides a picture. The records are valid until the next call. It may be decided again, with
-     * another wish: nothing refers to it until accept. The first picture is IDR. -1: the records
-     * are not valid, or the device is lost. */
+     * another wish: nothing refers to it until accept. The first picture is IDR. Returns 0, or
+     * enum decider_error. */
     int (*decide)(void *ctx, const struct decider_source *source, const struct decider_wish *wish,
                   struct rec_view *view);
     /* The picture that was decided last becomes the newest reference. */

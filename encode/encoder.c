@@ -27,7 +27,8 @@ struct encoder {
     uint32_t frame_num, idr_pic_id;
     uint32_t since_key;   /* pictures since the last IDR picture, that one included */
     uint32_t inter_share; /* of the last picture's costs, P of I, in 64ths */
-    bool begun, idr_due;
+    bool begun;           /* there is a reference */
+    bool idr_due;
 };
 
 /* ---- life ---- */
@@ -56,6 +57,9 @@ static int encoder_begin(struct encoder *e, decider_begin *begin, void *ctx, cha
 {
     const struct encoder_params *p = &e->params;
     struct rate_settings rate = rate_of(&p->rate);
+    if (p->encoding.constrained_intra) /* its deciders predict from inter macroblocks, too */
+        return snprintf(why, ENCODING_WHY, "constrained intra prediction: the encoder has none"),
+               -1;
     if (encoding_check(&p->encoding, &e->limits, why) < 0 ||
         rate_begin(&e->rate, &rate, &p->encoding, &e->limits, why) < 0)
         return -1;
@@ -75,6 +79,7 @@ int encoder_new(const struct encoder_params *params, decider_begin *begin, void 
     if (!e)
         return snprintf(why, ENCODING_WHY, "no memory"), -1;
     e->params = *params;
+    e->idr_pic_id = params->idr_pic_id;
     if (encoder_begin(e, begin, ctx, why) < 0) {
         encoder_free(e);
         return -1;
@@ -83,12 +88,25 @@ int encoder_new(const struct encoder_params *params, decider_begin *begin, void 
     return 0;
 }
 
+static void encoder_end_decider(struct encoder *e)
+{
+    if (e->decider.ctx)
+        e->decider.end(e->decider.ctx);
+    e->decider = (struct decider_calls){0};
+}
+
+int encoder_restart(struct encoder *e, decider_begin *begin, void *ctx, char *why)
+{
+    encoder_end_decider(e);
+    e->begun = false;
+    return begin(ctx, &e->params.encoding, &e->limits, &e->decider, why);
+}
+
 void encoder_free(struct encoder *e)
 {
     if (!e)
         return;
-    if (e->decider.ctx)
-        e->decider.end(e->decider.ctx);
+    encoder_end_decider(e);
     slice_scratch_free(e->scratch);
     analysis_free(e->analysis);
     free(e->qp_offsets);
@@ -106,6 +124,11 @@ const uint8_t *encoder_sets(const struct encoder *e, size_t *size)
 {
     *size = e->sets.bits / 8;
     return e->sets.data;
+}
+
+uint32_t encoder_idr_pic_id(const struct encoder *e)
+{
+    return e->idr_pic_id;
 }
 
 void *encoder_decider(const struct encoder *e)
@@ -148,14 +171,29 @@ static int write_slices(struct encoder *e, const struct rec_view *view,
     return 0;
 }
 
+static int decide(const struct encoder *e, const struct encoder_frame *frame,
+                  const struct decider_wish *wish, struct rec_view *view, char *why)
+{
+    int err = e->decider.ctx ? e->decider.decide(e->decider.ctx, &frame->source, wish, view)
+                             : DECIDER_LOST;
+    if (err == 0)
+        return 0;
+    snprintf(why, ENCODING_WHY, "%s",
+             err == DECIDER_LOST    ? "the device was lost"
+             : err == DECIDER_NOMEM ? "the device has no memory left"
+                                    : "the picture's records are not valid");
+    return err == DECIDER_INVALID ? -1 : ENCODER_DEVICE;
+}
+
 /* One try of a picture, into e->out */
 static int write_unit(struct encoder *e, const struct encoder_frame *frame,
                       const struct decider_wish *wish, char *why)
 {
     struct picture_numbers n = numbers_of(e, wish->idr);
     struct rec_view view;
-    if (e->decider.decide(e->decider.ctx, &frame->source, wish, &view) < 0)
-        return snprintf(why, ENCODING_WHY, "the picture's records are not valid"), -1;
+    int err = decide(e, frame, wish, &view, why);
+    if (err < 0)
+        return err;
     e->out.bits = 0;
     if (wish->idr)
         bit_writer_bytes(&e->out, e->sets.data, e->sets.bits / 8);
@@ -175,11 +213,12 @@ static int write_within_cap(struct encoder *e, const struct encoder_frame *frame
                             struct decider_wish *wish, struct encoder_unit *unit, char *why)
 {
     uint64_t cap = rate_cap(&e->rate);
-    int next = rate_qp(&e->rate, wish->idr ? RATE_INTRA : RATE_INTER);
+    int next = rate_qp(&e->rate, wish->idr ? RATE_INTRA : RATE_INTER), err;
     do {
         wish->qp = next;
-        if (write_unit(e, frame, wish, why) < 0)
-            return -1;
+        err = write_unit(e, frame, wish, why);
+        if (err < 0)
+            return err;
         unit->tries++;
         unit->over = unit_bytes(e) > cap;
         next = unit->over ? rate_again(&e->rate, wish->qp, unit_bytes(e)) : -1;
@@ -191,11 +230,13 @@ static int write_within_cap(struct encoder *e, const struct encoder_frame *frame
 static int write_repeated(struct encoder *e, const struct encoder_frame *frame,
                           struct decider_wish *wish, struct encoder_unit *unit, char *why)
 {
+    int err;
     e->idr_due |= wish->idr;
     *wish = (struct decider_wish){.skip = true, .qp = wish->qp};
     unit->repeated = true;
-    if (write_unit(e, frame, wish, why) < 0)
-        return -1;
+    err = write_unit(e, frame, wish, why);
+    if (err < 0)
+        return err;
     unit->over = unit_bytes(e) > rate_cap(&e->rate);
     return 0;
 }
@@ -270,12 +311,13 @@ int encoder_push(struct encoder *e, const struct encoder_frame *frame, struct en
 {
     struct decider_wish wish = {.qp_offsets = frame->qp_offsets};
     struct analysis_costs a = analyse(e, frame, &wish);
+    int err;
     *unit = (struct encoder_unit){0};
     wish.idr = is_key(e, frame, &a);
     if (!wish.idr)
         rate_complexity(&e->rate, a.inter, e->limits.mb_width * e->limits.mb_height);
-    if (write_within_cap(e, frame, &wish, unit, why) < 0 ||
-        (unit->over && e->begun && write_repeated(e, frame, &wish, unit, why) < 0))
-        return -1;
-    return picture_done(e, frame, &wish, unit, why);
+    err = write_within_cap(e, frame, &wish, unit, why);
+    if (err == 0 && unit->over && e->begun)
+        err = write_repeated(e, frame, &wish, unit, why);
+    return err < 0 ? err : picture_done(e, frame, &wish, unit, why);
 }

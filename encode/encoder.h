@@ -16,6 +16,7 @@ struct encoder_params {
     uint32_t key_interval; /* pictures from an IDR picture to the next; 0: only the first is one */
     bool scene_cuts;       /* an IDR picture where another scene begins */
     bool adaptive;         /* QP of macroblocks follows their variance */
+    uint32_t idr_pic_id;   /* of a sequence that ends here: the first picture has another one */
 };
 
 struct encoder_frame {
@@ -35,8 +36,10 @@ struct encoder_unit {
     int qp;   /* of the picture, before offsets */
     /* how it met its rate */
     unsigned tries;
-    bool repeated;   /* QP 51 was not enough: it repeats the picture before, and is not IDR */
-    bool over;       /* the first picture cannot repeat another: it is longer than its cap */
+    bool repeated; /* QP 51 was not enough: it repeats the picture before, and is not IDR */
+    /* longer than its cap: the first picture, or the first after encoder_restart, which have none
+     * to repeat */
+    bool over;
     uint64_t filler; /* bytes of filler data, in the unit */
 };
 
@@ -48,13 +51,23 @@ int encoder_new(const struct encoder_params *params, decider_begin *begin, void 
 void encoder_free(struct encoder *e); /* NULL is allowed */
 
 /* Encodes a picture. The first one is IDR. An IDR picture that could only be repeated is made up
- * for: the next one is IDR. 0, and *unit; or -1, and why: the encoder is of no more use. */
+ * for: the next one is IDR. 0, and *unit; or, and why:
+ * -1: the encoder is of no more use.
+ * ENCODER_DEVICE: the decider's device failed. The encoder has no decider until encoder_restart. */
+enum { ENCODER_DEVICE = -2 };
 int encoder_push(struct encoder *e, const struct encoder_frame *frame, struct encoder_unit *unit,
                  char *why);
+
+/* Another decider in place of the one whose device failed, which ends first. Settings, rate and
+ * numbers go on. The next picture is IDR: its references are gone. -1, and why: as `begin`; it may
+ * be tried again with another one. */
+int encoder_restart(struct encoder *e, decider_begin *begin, void *ctx, char *why);
 
 /* Limits of its level, and SPS and PPS with start codes: valid as long as the encoder */
 const struct encoding_limits *encoder_limits(const struct encoder *e);
 const uint8_t *encoder_sets(const struct encoder *e, size_t *size);
+/* Of the last IDR picture */
+uint32_t encoder_idr_pic_id(const struct encoder *e);
 /* ctx of its decider */
 void *encoder_decider(const struct encoder *e);
 

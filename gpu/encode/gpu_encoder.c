@@ -37,7 +37,7 @@ struct gpu_decider {
     uint32_t accepted; /* references, of which an IDR picture uses none */
     uint32_t turn;     /* of the picture that is decided: pictures accepted so far */
     uint32_t ref_count;
-    bool lost;               /* a reference could not be made */
+    int failed;              /* an enum decider_error: a reference could not be made */
     struct gpu_arena *arena; /* of the source and the records */
     uint8_t *source, *frame; /* whole macroblocks; frame NULL: it is not wanted */
     struct rec_slice slices[ENCODING_SLICES];
@@ -241,6 +241,15 @@ static void view_fill(struct gpu_decider *d)
 
 /* ---- the calls ---- */
 
+/* An enum decider_error of an enum gpu_error */
+static int decider_error(int err)
+{
+    return err == GPU_ERR_INVALID ? DECIDER_INVALID
+           : err == GPU_ERR_NOMEM ? DECIDER_NOMEM
+           : err < 0              ? DECIDER_LOST
+                                  : 0;
+}
+
 static int gpu_decide(void *ctx, const struct decider_source *source,
                       const struct decider_wish *wish, struct rec_view *view)
 {
@@ -251,12 +260,13 @@ static int gpu_decide(void *ctx, const struct decider_source *source,
     source_load(d, source);
     slices_fill(d);
     job.picture = picture_head(d, wish);
-    if (d->lost || encode_store_run(d->store, &job) < 0)
-        return -1;
+    int err = d->failed ? d->failed : decider_error(encode_store_run(d->store, &job));
+    if (err < 0)
+        return err;
     d->result = job.result;
     view_fill(d);
     *view = d->view;
-    return records_validate_content(&d->view, NULL) < 0 ? -1 : 0;
+    return records_validate_content(&d->view, NULL) < 0 ? DECIDER_INVALID : 0;
 }
 
 static void gpu_accept(void *ctx)
@@ -266,7 +276,7 @@ static void gpu_accept(void *ctx)
                              .accept = &d->view,
                              .frame = d->frame,
                              .set = encode_store_set(d->store, d->stream, d->turn)};
-    d->lost = encode_store_run(d->store, &job) < 0;
+    d->failed = decider_error(encode_store_run(d->store, &job));
     d->turn++;
     d->accepted =
         d->ref_count < d->encoding->references ? d->ref_count + 1 : d->encoding->references;

@@ -123,6 +123,27 @@ def stamps(d, judge, folder):
     check(run.returncode == 0 and abs(found - wanted) <= 1, f"-ss -to: {found} of {wanted}")
 
 
+def idr_ids(path):
+    """idr_pic_id of the IDR pictures, where pictures have a slice"""
+    run = subprocess.run([args.ffmpeg, "-nostdin", "-i", path, "-c", "copy", "-bsf:v",
+                          "trace_headers", "-f", "null", "-"], capture_output=True, text=True)
+    return [int(line.split("=")[1]) for line in run.stderr.splitlines() if "idr_pic_id" in line]
+
+
+def wider(folder):
+    """A source whose second size has more than the 99 macroblocks of level 1"""
+    both = b""
+    for size in ("96x64", "256x144"):
+        part = pathlib.Path(folder, f"{size}.264")
+        subprocess.run([args.ffmpeg, "-v", "error", "-y", "-f", "lavfi", "-i",
+                        f"testsrc2=s={size}:r=10", "-frames:v", "4", "-pix_fmt", "yuv420p",
+                        "-c:v", "libx264", part], check=True)
+        both += part.read_bytes()
+    path = pathlib.Path(folder, "wider.264")
+    path.write_bytes(both)
+    return path
+
+
 def sources(d, judge, folder):
     """Other formats, and a source that changes its size"""
     deep = f"{folder}/deep.mp4"
@@ -146,6 +167,18 @@ def sources(d, judge, folder):
     out.write_bytes(run.stdout)
     check(run.returncode == 0, "a source that changes its size")
     same_frames(judge, str(out), 12, "a source that changes its size")
+    check(idr_ids(str(out)) == [1, 0], f"idr_pic_id of its sequences: {idr_ids(str(out))}")
+    run = pelton(d, "encode", "-i", str(joined), "-o", f"{folder}/sizes.mp4", "-refs", "2")
+    sizes = [[probe(path)[0][k] for k in ("width", "height")] if pathlib.Path(path).exists()
+             else None for path in (f"{folder}/sizes.mp4", f"{folder}/sizes-2.mp4")]
+    check(run.returncode == 0 and sizes == [[96, 64], [64, 96]],
+          f"a file of mp4 for each size: {sizes} {run.stderr.decode()[-80:]!r}")
+    for i in (1, 2):
+        same_frames(judge, f"{folder}/sizes{'-2' if i == 2 else ''}.mp4", 6, f"size {i} in mp4")
+    run = pelton(d, "encode", "-i", str(wider(folder)), "-level", "1", "-f", "mpegts", "-")
+    said = run.stderr.decode()
+    check(run.returncode == 2 and "level 1: the picture has too many macroblocks" in said
+          and len(run.stdout) > 188, f"a size that its level does not allow: {said!r}")
     run = pelton(d, "pipe", DEMO, "-c:v", "h264", "-qp", "30", *SMALL, "-f", "mpegts", "-")
     out = pathlib.Path(folder, "pipe.ts")
     out.write_bytes(run.stdout)

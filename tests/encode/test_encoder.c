@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -127,9 +128,116 @@ static void figures(void **state)
     scene_close(&s);
 }
 
+/* ---- a device that fails ---- */
+
+static struct failing {
+    int left, err; /* pictures until it fails, and how */
+    struct decider_calls real;
+} failing;
+
+static int failing_decide(void *ctx, const struct decider_source *source,
+                          const struct decider_wish *wish, struct rec_view *view)
+{
+    return failing.left-- > 0 ? failing.real.decide(ctx, source, wish, view) : failing.err;
+}
+
+static int failing_begin(void *ctx, const struct encoding *e, const struct encoding_limits *limits,
+                         struct decider_calls *out, char *why)
+{
+    assert_int_equal(ref_decider_begin(NULL, e, limits, &failing.real, why), 0);
+    *out = failing.real;
+    out->decide = failing_decide;
+    return 0;
+}
+
+static int refusing_begin(void *ctx, const struct encoding *e, const struct encoding_limits *limits,
+                          struct decider_calls *out, char *why)
+{
+    strcpy(why, "busy");
+    return -1;
+}
+
+static void push_refused(struct encoder *e, const struct scene *s, int err, const char *cause)
+{
+    struct encoder_frame frame = {.source = scene_source(s)};
+    struct encoder_unit unit;
+    char why[ENCODING_WHY];
+    assert_int_equal(encoder_push(e, &frame, &unit, why), err);
+    assert_string_equal(why, cause);
+}
+
+/* The cause is told. Another decider goes on with an IDR picture of another idr_pic_id, and the
+ * interval of key pictures begins there. */
+static void device_fails(void **state)
+{
+    struct encoder_params params = {.rate = {.qp = 30}, .key_interval = 6};
+    struct encoder *e = NULL;
+    struct scene s;
+    char why[ENCODING_WHY];
+    encoding_default(&params.encoding, WIDTH, HEIGHT);
+    failing = (struct failing){.left = 2, .err = DECIDER_LOST};
+    assert_int_equal(encoder_new(&params, failing_begin, NULL, &e, why), 0);
+    scene_open(&s, WIDTH, HEIGHT);
+    for (int i = 0; i < 12; i++) {
+        scene_draw(&s, i);
+        if (i == 2) {
+            uint32_t id = encoder_idr_pic_id(e);
+            push_refused(e, &s, ENCODER_DEVICE, "the device was lost");
+            assert_int_equal(encoder_restart(e, refusing_begin, NULL, why), -1);
+            assert_string_equal(why, "busy");
+            push_refused(e, &s, ENCODER_DEVICE, "the device was lost");
+            assert_int_equal(encoder_restart(e, failing_begin, NULL, why), 0);
+            failing.left = 9;
+            assert_true(push(e, &s, false, i));
+            assert_int_not_equal(encoder_idr_pic_id(e), id);
+            continue;
+        }
+        if (i < 11)
+            assert_int_equal(push(e, &s, false, i), i == 0 || i == 8);
+    }
+    failing.err = DECIDER_NOMEM;
+    push_refused(e, &s, ENCODER_DEVICE, "the device has no memory left");
+    failing.err = DECIDER_INVALID;
+    push_refused(e, &s, -1, "the picture's records are not valid");
+    encoder_free(e);
+    scene_close(&s);
+}
+
+/* The sequence of another size does not begin with the idr_pic_id of the one before (7.4.3). */
+static void sequences(void **state)
+{
+    struct encoder_params params = {.rate = {.qp = 30}};
+    struct scene s;
+    char why[ENCODING_WHY];
+    scene_open(&s, WIDTH, HEIGHT);
+    scene_draw(&s, 0);
+    encoding_default(&params.encoding, WIDTH, HEIGHT);
+    for (int i = 0; i < 4; i++) {
+        struct encoder *e = NULL;
+        assert_int_equal(encoder_new(&params, ref_decider_begin, NULL, &e, why), 0);
+        assert_true(push(e, &s, false, i));
+        assert_int_not_equal(encoder_idr_pic_id(e), params.idr_pic_id);
+        params.idr_pic_id = encoder_idr_pic_id(e);
+        encoder_free(e);
+    }
+    scene_close(&s);
+}
+
+static void refused(void **state)
+{
+    struct encoder_params params = {.rate = {.qp = 30}};
+    struct encoder *e = NULL;
+    char why[ENCODING_WHY];
+    encoding_default(&params.encoding, WIDTH, HEIGHT);
+    params.encoding.constrained_intra = true;
+    assert_int_equal(encoder_new(&params, ref_decider_begin, NULL, &e, why), -1);
+    assert_non_null(strstr(why, "constrained intra prediction"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(intervals), cmocka_unit_test(cuts),
-                                       cmocka_unit_test(figures)};
+                                       cmocka_unit_test(figures),   cmocka_unit_test(device_fails),
+                                       cmocka_unit_test(sequences), cmocka_unit_test(refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

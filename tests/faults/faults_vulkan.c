@@ -6,6 +6,7 @@
  * PELTON_FAULT_OF:
  *   host_memory, device_memory   one call of any function
  *   lost                         one submission, and all that comes after it in that process
+ *   lost_device                  the same, until the process opens a device again
  *   timeout                      one wait
  */
 #include "tests/faults/faults.h"
@@ -24,9 +25,11 @@ static VkResult fault_result(const char *name, const void *caller)
 {
     bool submits = strcmp(name, "vkQueueSubmit") == 0,
          waits = strcmp(name, "vkWaitSemaphores") == 0;
-    if (fault_of("lost")) {
+    if (fault_of("lost") || fault_of("lost_device")) {
         if (fault_here(submits, name, caller))
             atomic_store(&lost, true);
+        if (fault_of("lost_device") && strcmp(name, "vkCreateInstance") == 0)
+            atomic_store(&lost, false);
         return atomic_load(&lost) ? VK_ERROR_DEVICE_LOST : VK_SUCCESS;
     }
     if (fault_here(fault_of("host_memory"), name, caller))
@@ -122,8 +125,8 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL vkGetInstanceProcAddr(VkInstance instan
 
 static bool of_vulkan(void)
 {
-    return fault_of("lost") || fault_of("timeout") || fault_of("host_memory") ||
-           fault_of("device_memory");
+    return fault_of("lost") || fault_of("lost_device") || fault_of("timeout") ||
+           fault_of("host_memory") || fault_of("device_memory");
 }
 
 /* This library in place of the loader. */
