@@ -17,6 +17,7 @@
 #include "daemon/worker/engine/session_internal.h"
 #include "daemon/worker/steps/coders.h"
 #include "daemon/worker/steps/entropy_gpu.h"
+#include "daemon/worker/steps/pool_ends.h"
 #include "daemon/worker/steps/reconstruct.h"
 #include "daemon/worker/steps/store.h"
 #include "gpu/engine/debug_shaders.h"
@@ -42,6 +43,18 @@ static void on_awake(uv_idle_t *awake)
         uv_idle_stop(awake);
 }
 
+/* After the device's thread, which leaves the last ones. */
+static void stop_pools(struct engine *e)
+{
+    if (!e->threads.pools_started)
+        return;
+    engine_lock(e);
+    e->threads.pools_stopping = true;
+    uv_cond_signal(&e->threads.pool_work);
+    engine_unlock(e);
+    uv_thread_join(&e->threads.pools);
+}
+
 static void stop_threads(struct engine *e)
 {
     engine_lock(e);
@@ -53,6 +66,7 @@ static void stop_threads(struct engine *e)
     coders_join(e);
     if (e->threads.device_started)
         uv_thread_join(&e->threads.device);
+    stop_pools(e);
     entropy_gpu_stop(e);
     coders_free(e);
 }
@@ -110,6 +124,9 @@ static int start_threads(struct engine *e)
     int err = coders_start(e);
     if (err)
         return err;
+    if (uv_thread_create(&e->threads.pools, pools_thread_main, e))
+        return PELTON_ERR_NOMEM;
+    e->threads.pools_started = true;
     if (uv_thread_create(&e->threads.device, device_thread_main, e))
         return PELTON_ERR_NOMEM;
     e->threads.device_started = true;

@@ -4,7 +4,8 @@
  *
  * Threads: the loop thread (callbacks), a source thread per session (libavformat and step 1), the
  * coders (steps 2 and 3), the device's thread (steps 4 and 5), and one for entropy and motion on
- * the GPU. Helpers make frame pools and arrays ahead of time.
+ * the GPU. Helpers make frame pools and arrays ahead of time, and one
+ * frees pools.
  *
  * engine.lock guards every field that is not marked with its thread. Nothing slow happens under it:
  * no decoding, no Vulkan, no system call that may block. Nobody unreferences a picture under it, as
@@ -48,6 +49,10 @@ struct engine_threads {
     unsigned coders_started;
     uv_thread_t device;
     bool device_started;
+    uv_thread_t pools;
+    bool pools_started;
+    bool pools_stopping;
+    uv_cond_t pool_work;
     uv_cond_t device_work;
     atomic_bool device_signal; /* something changed since the device's thread looked */
     uv_cond_t gpu_coder_work;
@@ -97,8 +102,8 @@ struct engine {
     struct entropy_gpu *entropy_gpu; /* NULL: the CPU does it all */
     uint64_t entropy_bytes;          /* of the device, for entropy and motion on the GPU */
     struct session *sessions;
-    struct pool *old_pools; /* of sessions that have ended; device's thread */
-    uint32_t session_count;
+    struct pool *old_pools; /* of sessions that have ended: pool_ends.h */
+    uint32_t old_pool_count, session_count;
 };
 
 int engine_lock_init(struct engine *e); /* 0 or enum pelton_error */

@@ -90,11 +90,18 @@ int engine_lock_init(struct engine *e)
         uv_mutex_destroy(&e->lock);
         return PELTON_ERR_NOMEM;
     }
+    if (uv_cond_init(&t->pool_work)) {
+        uv_cond_destroy(&t->gpu_coder_work);
+        uv_cond_destroy(&t->device_work);
+        uv_mutex_destroy(&e->lock);
+        return PELTON_ERR_NOMEM;
+    }
     return 0;
 }
 
 void engine_lock_destroy(struct engine *e)
 {
+    uv_cond_destroy(&e->threads.pool_work);
     uv_cond_destroy(&e->threads.gpu_coder_work);
     uv_cond_destroy(&e->threads.device_work);
     uv_mutex_destroy(&e->lock);

@@ -194,6 +194,8 @@
 #define POOL_DEPTH_STRETCH       256
 #define POOL_STRETCH_BYTES       (1u << 30)     /* bytes of such a pool | by design */
 #define POOL_DEPTH_SOFTWARE      8              /* slots on software devices | by design */
+/* pools that wait to be freed, before the device's thread helps | by design: bounds memory */
+#define POOLS_LEFT               32
 #define POOL_DEPTH_LIVE          8              /* slots of live streams | by design */
 
 /* ---- host memory ---- */

@@ -13,6 +13,7 @@
 #include "daemon/worker/feed/blur_rects.h"
 #include "daemon/worker/steps/format.h"
 #include "daemon/worker/feed/pixels.h"
+#include "daemon/worker/steps/pool_ends.h"
 #include "daemon/worker/steps/store.h"
 #include "proto/start_trace.h"
 
@@ -309,22 +310,13 @@ static bool session_may_end(struct session *s)
            subscription_quiet(&s->sub);
 }
 
-/* The reader hears of the end before its pools are freed, which takes 10 ms. */
-static void session_leave_pools(struct engine *e, struct session *s)
-{
-    struct pool **at = &e->old_pools;
-    while (*at)
-        at = &(*at)->next;
-    *at = subscription_take_pools(&s->sub);
-}
-
 /* Nothing is in flight any more. The loop thread may finish. */
 static void session_end_work(struct engine *e, struct session *s)
 {
     struct engine_bandwidth *b = &e->bandwidth;
     store_detach(s);
     b->due |= e->params.timestamps && b->measured < DEVICE_MEASUREMENTS;
-    session_leave_pools(e, s);
+    pools_leave(e, subscription_take_pools(&s->sub));
     session_end_subscription(s);
     start_trace("the work of a stream has ended");
     engine_notify(e);

@@ -9,7 +9,9 @@
  */
 #include "daemon/worker/steps/reconstruct.h"
 
+#include "daemon/worker/schedule/knobs.h"
 #include "daemon/worker/steps/announce.h"
+#include "daemon/worker/steps/pool_ends.h"
 
 #include <malloc.h>
 #include <pthread.h>
@@ -31,19 +33,6 @@ static bool device_round(struct engine *e)
         any |=
             st->in_flight < most && !st->held_back && !e->gpu_lost && store_submit(e, store_of(st));
     return any;
-}
-
-/* One of those that sessions have left. With the lock, dropped meanwhile. */
-static bool engine_free_pool(struct engine *e)
-{
-    struct pool *pool = e->old_pools;
-    if (!pool)
-        return false;
-    e->old_pools = pool->next;
-    engine_unlock(e);
-    pool_free(pool);
-    engine_lock(e);
-    return true;
 }
 
 /* ---- idleness ---- */
@@ -193,14 +182,12 @@ void device_thread_main(void *engine)
         if (e->bandwidth.due)
             measure_bandwidth(e);
         memory_tend(e);
-        if (!device_round(e) && !engine_free_pool(e))
+        if (!device_round(e) && !pools_free_one(e, POOLS_LEFT))
             sleep_until_news(e);
         double end = thread_cpu_seconds();
         charge_sessions(e, end - cpu, 0);
         cpu = end;
     }
-    while (engine_free_pool(e))
-        ;
     store_collect(e, true);
     engine_unlock(e);
     gpu_pulse_free(e->pulse);
