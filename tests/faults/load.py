@@ -94,10 +94,11 @@ def cpu_seconds(daemon):
 
 
 def slow_clip(path, fps):
-    """The clip with so many frames a second: another time scale in its media header, in which each
-    frame lasts 512."""
+    """The clip with so many frames a second: other time scales in the header of its media, in which
+    each frame lasts 512, and in that of the movie, in which its edit list ends at 16 s."""
     data = bytearray(open(CLIP, "rb").read())
     struct.pack_into(">I", data, data.index(b"mdhd") + 16, round(512 * fps))
+    struct.pack_into(">I", data, data.index(b"mvhd") + 16, round(1000 * fps / 25))
     open(path, "wb").write(data)
     return path
 
