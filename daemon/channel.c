@@ -94,15 +94,29 @@ int channel_open(struct channel *ch, uv_loop_t *loop, int fd,
     return 0;
 }
 
+/* Full: goes on when the socket is writable again. Broken: reading will tell. */
+static void channel_flush_now(struct channel *ch)
+{
+    ch->put = false;
+    if (frame_writer_flush(&ch->writer, ch->fd) != 1)
+        channel_watch(ch);
+}
+
+static int channel_queue(struct channel *ch, unsigned type, uint32_t request_id, uint32_t object_id,
+                         const ProtobufCMessage *body, const int *fds, unsigned n_fds)
+{
+    struct frame_header h = {
+        .type = (uint16_t)type, .request_id = request_id, .object_id = object_id};
+    return frame_writer_put(&ch->writer, &h, body, fds, n_fds);
+}
+
 void channel_send(struct channel *ch, unsigned type, uint32_t request_id, uint32_t object_id,
                   const ProtobufCMessage *body, const int *fds, unsigned n_fds)
 {
     if (!ch->open || ch->closing || (ch->error && !ch->lost))
         return;
-    bool idle = !ch->writer.head;
-    struct frame_header h = {
-        .type = (uint16_t)type, .request_id = request_id, .object_id = object_id};
-    int rc = frame_writer_put(&ch->writer, &h, body, fds, n_fds);
+    bool idle = !ch->writer.head || ch->put;
+    int rc = channel_queue(ch, type, request_id, object_id, body, fds, n_fds);
     if (ch->lost) { /* a last word: once, or not at all */
         frame_writer_flush(&ch->writer, ch->fd);
         return;
@@ -111,8 +125,27 @@ void channel_send(struct channel *ch, unsigned type, uint32_t request_id, uint32
         channel_fail(ch, rc);
         return;
     }
-    if (idle && frame_writer_flush(&ch->writer, ch->fd) != 1)
-        channel_watch(ch); /* full: when it is writable again; broken: reading will tell */
+    if (idle)
+        channel_flush_now(ch);
+}
+
+void channel_put(struct channel *ch, unsigned type, uint32_t request_id, uint32_t object_id,
+                 const ProtobufCMessage *body)
+{
+    if (!ch->open || ch->closing || ch->lost || ch->error)
+        return;
+    bool idle = !ch->writer.head;
+    int rc = channel_queue(ch, type, request_id, object_id, body, NULL, 0);
+    if (rc < 0)
+        channel_fail(ch, rc);
+    else
+        ch->put |= idle;
+}
+
+void channel_flush(struct channel *ch)
+{
+    if (ch->put && ch->open && !ch->closing && !ch->lost && !ch->error)
+        channel_flush_now(ch);
 }
 
 static void on_closed(uv_handle_t *handle)
@@ -138,9 +171,8 @@ void channel_close(struct channel *ch)
 bool channel_check_silence(struct channel *ch, uint64_t now_ms, uint64_t ping_ms, uint64_t dead_ms)
 {
     if (!ch->open || ch->lost || ch->closing || now_ms <= ch->heard_ms ||
-        now_ms - ch->heard_ms < ping_ms) {
+        now_ms - ch->heard_ms < ping_ms)
         return false;
-    }
     if (ch->pinged_ms <= ch->heard_ms) {
         ch->pinged_ms = now_ms;
         channel_send(ch, WIRE_PING, 0, 0, NULL, NULL, 0);

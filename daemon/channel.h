@@ -27,6 +27,7 @@ struct channel {
     uv_poll_t poll;
     int fd;
     bool open, lost, closing;
+    bool put; /* what is queued waits for channel_flush, not for the socket */
     int error;
     struct frame_reader reader;
     struct frame_writer writer;
@@ -42,6 +43,11 @@ int channel_open(struct channel *ch, uv_loop_t *loop, int fd,
  * word may be tried. */
 void channel_send(struct channel *ch, unsigned type, uint32_t request_id, uint32_t object_id,
                   const ProtobufCMessage *body, const int *fds, unsigned n_fds);
+/* Queues alone. The next channel_flush or channel_send sends all that is queued, by one system call
+ * for many messages. */
+void channel_put(struct channel *ch, unsigned type, uint32_t request_id, uint32_t object_id,
+                 const ProtobufCMessage *body);
+void channel_flush(struct channel *ch);
 void channel_close(struct channel *ch); /* what is queued and does not fit the socket now is lost */
 
 /* A ping where the peer was silent for ping_ms; true where it has been for dead_ms and left a ping

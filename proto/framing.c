@@ -19,7 +19,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { FIRST_CAPACITY = 4096, MAX_CAPACITY = FRAME_HEADER_SIZE + FRAME_MAX_PAYLOAD };
+enum {
+    FIRST_CAPACITY = 4096,
+    MAX_CAPACITY = FRAME_HEADER_SIZE + FRAME_MAX_PAYLOAD,
+    FRAMES_AT_ONCE = 64 /* by one system call */
+};
 
 const char *frame_error_text(int error)
 {
@@ -299,14 +303,19 @@ int frame_writer_put(struct frame_writer *w, const struct frame_header *h,
     return FRAME_OK;
 }
 
+/* Sends a frame, and as many after it as have no descriptors: those come with the first byte. */
 static ssize_t out_send(const struct frame_out *o, int fd)
 {
     union {
         char bytes[CMSG_SPACE(FRAME_MAX_FDS * sizeof(int))];
         struct cmsghdr align;
     } control;
-    struct iovec iov = {.iov_base = (void *)(o->bytes + o->sent), .iov_len = o->size - o->sent};
-    struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+    struct iovec iov[FRAMES_AT_ONCE];
+    struct msghdr msg = {.msg_iov = iov, .msg_iovlen = 1};
+    iov[0] = (struct iovec){(void *)(o->bytes + o->sent), o->size - o->sent};
+    for (const struct frame_out *n = o->next; n && n->n_fds == 0 && msg.msg_iovlen < FRAMES_AT_ONCE;
+         n = n->next)
+        iov[msg.msg_iovlen++] = (struct iovec){(void *)n->bytes, n->size};
     if (o->sent == 0 && o->n_fds > 0) {
         memset(&control, 0, sizeof(control));
         msg.msg_control = control.bytes;
@@ -324,6 +333,22 @@ static ssize_t out_send(const struct frame_out *o, int fd)
     return n;
 }
 
+/* So many bytes have gone, of one frame or more. */
+static void writer_sent(struct frame_writer *w, size_t n)
+{
+    w->queued -= n;
+    while (w->head && n >= w->head->size - w->head->sent) {
+        struct frame_out *next = w->head->next;
+        n -= w->head->size - w->head->sent;
+        out_free(w->head);
+        w->head = next;
+    }
+    if (w->head)
+        w->head->sent += n;
+    else
+        w->tail = NULL;
+}
+
 int frame_writer_flush(struct frame_writer *w, int fd)
 {
     while (w->head) {
@@ -336,14 +361,7 @@ int frame_writer_flush(struct frame_writer *w, int fd)
                        ? 0
                        : FRAME_ERR_CLOSED;
         }
-        o->sent += (size_t)n;
-        w->queued -= (size_t)n;
-        if (o->sent < o->size)
-            continue;
-        w->head = o->next;
-        if (!w->head)
-            w->tail = NULL;
-        out_free(o);
+        writer_sent(w, (size_t)n);
     }
     return 1;
 }

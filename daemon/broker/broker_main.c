@@ -33,9 +33,15 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { TICK_MAX_MS = 250, TICK_MIN_MS = 5 };
+enum {
+    TICK_MAX_MS = 250,
+    TICK_MIN_MS = 5,
+    CROWD = 128,        /* clients; fewer are served at once */
+    SPACING_NS = 500000 /* of the turns of a crowd, at the least */
+};
 
 struct broker_process {
     struct broker broker;
@@ -44,6 +50,7 @@ struct broker_process {
     uv_idle_t again;   /* active: the loop does not wait */
     uv_timer_t tick, watchdog;
     uv_signal_t sigterm, sigint, sighup;
+    uint64_t turned_ns; /* when the loop last began to wait */
     bool finished;
 };
 
@@ -131,9 +138,25 @@ static void take_turn(struct broker_process *p)
         timers_set(p);
 }
 
+/* Messages of a crowd come one by one, and to be woken by each costs more than to read it. So what
+ * comes within the spacing is read together. */
+static void gather(struct broker_process *p)
+{
+    uint64_t now = uv_hrtime(), since = now - p->turned_ns;
+    if (p->broker.n_clients >= CROWD && since < SPACING_NS) {
+        const struct timespec rest = {.tv_nsec = (long)(SPACING_NS - since)};
+        nanosleep(&rest, NULL);
+        now = uv_hrtime();
+    }
+    p->turned_ns = now;
+}
+
 static void on_turn(uv_prepare_t *prepare)
 {
-    take_turn(prepare->data);
+    struct broker_process *p = prepare->data;
+    take_turn(p);
+    workers_flush(&p->broker);
+    gather(p);
 }
 
 /* ---- signals ---- */

@@ -108,7 +108,7 @@ static bool slot_release(struct broker_stream *s, struct reader_pool *p, uint32_
         m.epoch = p->worker_epoch;
         m.slot = slot;
         m.generation = generation;
-        worker_send(s->worker, WIRE_RELEASE, 0, s->wid, &m.base, -1);
+        worker_send_soon(s->worker, WIRE_RELEASE, s->wid, &m.base);
     }
     return true;
 }

@@ -183,6 +183,19 @@ void worker_send(struct worker_process *w, unsigned type, uint32_t request_id, u
         channel_send(&w->ch, type, request_id, wid, body, &fd, fd >= 0);
 }
 
+void worker_send_soon(struct worker_process *w, unsigned type, uint32_t wid,
+                      const ProtobufCMessage *body)
+{
+    if (worker_running(w))
+        channel_put(&w->ch, type, 0, wid, body);
+}
+
+void workers_flush(struct broker *b)
+{
+    for (unsigned i = 0; i < b->n_workers; i++)
+        channel_flush(&b->workers[i].ch);
+}
+
 static void worker_stop(struct worker_process *w)
 {
     if (!w->spawned || w->stopping)

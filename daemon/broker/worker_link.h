@@ -13,6 +13,10 @@ int worker_start(struct worker_process *w, struct pelton_failure *failure);
 /* Sends a message; fd -1: without a descriptor. A worker that does not run gets nothing. */
 void worker_send(struct worker_process *w, unsigned type, uint32_t request_id, uint32_t wid,
                  const ProtobufCMessage *body, int fd);
+/* The same, at the end of the turn, with all others to this worker: workers_flush. */
+void worker_send_soon(struct worker_process *w, unsigned type, uint32_t wid,
+                      const ProtobufCMessage *body);
+void workers_flush(struct broker *b);
 void worker_kill(struct worker_process *w, const char *why);
 void workers_stop(struct broker *b);
 bool workers_spawned(const struct broker *b); /* any */

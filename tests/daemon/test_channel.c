@@ -138,6 +138,81 @@ static void frames(void **state)
     assert_int_equal(a.lost + b.lost, 0);
 }
 
+/* Put messages wait for a flush, or for one that is sent; the order stays. */
+static void together(void **state)
+{
+    struct end a, b;
+    both(&a, &b);
+    for (unsigned i = 1; i <= 200; i++)
+        channel_put(&a.channel, WIRE_PING, i, 0, NULL);
+    turn(2);
+    assert_int_equal(b.frames, 0);
+    channel_flush(&a.channel);
+    turn(2);
+    assert_int_equal(b.frames, 200);
+    assert_int_equal(b.last.request_id, 200);
+    channel_put(&a.channel, WIRE_PING, 201, 0, NULL);
+    end_send(&a, WIRE_PING, 202, NULL, 0 /* a descriptor comes with its own frame */);
+    channel_put(&a.channel, WIRE_PING, 203, 0, NULL);
+    turn(2);
+    assert_int_equal(b.frames, 202);
+    assert_int_equal(b.last.n_fds, 1);
+    assert_true(b.taken >= 0);
+    close(b.taken);
+    channel_flush(&a.channel);
+    channel_flush(&a.channel); /* there is nothing more */
+    turn(2);
+    assert_int_equal(b.frames, 203);
+    assert_int_equal(b.last.n_fds, 0);
+    channel_put(&a.channel, WIRE_PING, 204, 0, NULL); /* goes with the end */
+    channel_close(&a.channel);
+    channel_put(&a.channel, WIRE_PING, 205, 0, NULL);
+    turn(2);
+    assert_int_equal(b.frames, 204);
+    finish(&a, &b);
+}
+
+static void put_to_one_who_is_gone(void **state)
+{
+    struct end a, b;
+    both(&a, &b);
+    channel_put(&a.channel, WIRE_PING, 1, 0, NULL);
+    channel_close(&b.channel);
+    turn(2);
+    channel_flush(&a.channel);
+    turn(2);
+    assert_int_equal(a.lost, 1);
+    channel_put(&a.channel, WIRE_PING, 2, 0, NULL);
+    channel_flush(&a.channel);
+    finish(&a, &b);
+}
+
+/* A socket that is full takes a part of many messages: the rest follows, none twice. */
+static void together_and_full(void **state)
+{
+    struct end a, b;
+    int fds[2], small = 4096;
+    pair(fds);
+    setsockopt(fds[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
+    end_open(&a, fds[0]);
+    Pelton__Failure m;
+    pelton__failure__init(&m);
+    char text[600];
+    memset(text, 'x', sizeof(text) - 1);
+    text[sizeof(text) - 1] = 0;
+    m.cause = text;
+    for (unsigned i = 1; i <= 300; i++)
+        channel_put(&a.channel, WIRE_PONG, i, 0, &m.base);
+    channel_flush(&a.channel);
+    assert_non_null(a.channel.writer.head);
+    end_open(&b, fds[1]);
+    turn(400);
+    assert_int_equal(b.frames, 300);
+    assert_int_equal(b.last.request_id, 300);
+    assert_int_equal(a.channel.writer.queued, 0);
+    finish(&a, &b);
+}
+
 static void descriptors(void **state)
 {
     struct end a, b;
@@ -286,10 +361,17 @@ static void silence(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(frames),    cmocka_unit_test(descriptors),
-        cmocka_unit_test(peer_gone), cmocka_unit_test(broken_framing),
-        cmocka_unit_test(last_word), cmocka_unit_test(slow_peer),
-        cmocka_unit_test(queued),    cmocka_unit_test(close_in_frame),
+        cmocka_unit_test(frames),
+        cmocka_unit_test(together),
+        cmocka_unit_test(put_to_one_who_is_gone),
+        cmocka_unit_test(together_and_full),
+        cmocka_unit_test(descriptors),
+        cmocka_unit_test(peer_gone),
+        cmocka_unit_test(broken_framing),
+        cmocka_unit_test(last_word),
+        cmocka_unit_test(slow_peer),
+        cmocka_unit_test(queued),
+        cmocka_unit_test(close_in_frame),
         cmocka_unit_test(silence),
     };
     assert_int_equal(uv_loop_init(&loop), 0);

@@ -135,6 +135,12 @@ void worker_send(struct worker_process *w, unsigned type, uint32_t request_id, u
     sent_add("w%d %s %u%s", place(w), wire_type_name(type), wid, detail);
 }
 
+void worker_send_soon(struct worker_process *w, unsigned type, uint32_t wid,
+                      const ProtobufCMessage *body)
+{
+    worker_send(w, type, 0, wid, body, -1);
+}
+
 void links_worker_dies(struct worker_process *w)
 {
     w->exited = w->reaped = w->channel_closed = w->gone = true;
