@@ -175,6 +175,74 @@ static void limits_of_reading(void)
     CHECK_INT(count_fds(), before);
 }
 
+/* Descriptors that come faster than their frames, and a length that is seen while more comes. */
+static void limits_of_filling(void)
+{
+    struct link l;
+    int before = count_fds();
+    link_open(&l);
+    const struct frame_header four = {.type = WIRE_PING, .n_fds = 4}, plain = {.type = WIRE_PING},
+                              endless = {.length = FRAME_MAX_PAYLOAD + 1};
+    int fds[4] = {l.fds[0], l.fds[1], l.fds[0], l.fds[1]};
+    for (int i = 0; i < 3; i++)
+        CHECK_INT(frame_writer_put(&l.writer, &four, NULL, fds, 4), 0);
+    CHECK_INT(frame_writer_flush(&l.writer, l.fds[0]), 1);
+    CHECK(frame_reader_fill(&l.reader, l.fds[1]) > 0);
+    CHECK(frame_reader_fill(&l.reader, l.fds[1]) > 0);
+    CHECK_INT(frame_reader_fill(&l.reader, l.fds[1]), FRAME_ERR_FDS);
+    struct frame f;
+    CHECK_INT(frame_reader_next(&l.reader, &f), FRAME_ERR_FDS); /* for good */
+    CHECK_INT(frame_reader_fill(&l.reader, l.fds[1]), FRAME_ERR_FDS);
+    link_close(&l);
+    link_open(&l);
+    uint8_t head[FRAME_HEADER_SIZE];
+    frame_header_pack(&endless, head);
+    CHECK(write(l.fds[0], head, sizeof(head)) == sizeof(head));
+    CHECK_INT(frame_reader_fill(&l.reader, l.fds[1]), FRAME_HEADER_SIZE);
+    CHECK_INT(frame_reader_fill(&l.reader, l.fds[1]), FRAME_ERR_TOO_LONG);
+    link_close(&l);
+    link_open(&l);
+    for (int i = 0; i < 300; i++) /* more than a buffer */
+        CHECK_INT(frame_writer_put(&l.writer, &plain, NULL, NULL, 0), 0);
+    CHECK_INT(frame_writer_flush(&l.writer, l.fds[0]), 1);
+    CHECK_INT(frame_reader_fill(&l.reader, l.fds[1]), 4096);
+    CHECK_INT(frame_reader_fill(&l.reader, l.fds[1]), 1); /* frames are there */
+    CHECK_INT(l.reader.end, 4096);
+    link_close(&l);
+    CHECK_INT(count_fds(), before);
+}
+
+/* A descriptor that cannot be duplicated queues nothing. */
+static void bad_descriptor(void)
+{
+    struct link l;
+    link_open(&l);
+    const struct frame_header h = {.type = WIRE_PING};
+    int before = count_fds(), fds[2] = {l.fds[0], -1};
+    CHECK_INT(frame_writer_put(&l.writer, &h, NULL, fds, 2), FRAME_ERR_NOMEM);
+    CHECK(!l.writer.head && l.writer.queued == 0);
+    CHECK_INT(count_fds(), before);
+    CHECK_INT(frame_writer_flush(&l.writer, l.fds[0]), 1);
+    close(l.fds[1]);
+    CHECK_INT(frame_writer_put(&l.writer, &h, NULL, fds, 1), 0);
+    CHECK_INT(frame_writer_flush(&l.writer, l.fds[0]), FRAME_ERR_CLOSED);
+    l.fds[1] = dup(STDERR_FILENO);
+    link_close(&l);
+}
+
+static void words_of_errors(void)
+{
+    const int all[] = {FRAME_OK,        FRAME_ERR_CLOSED, FRAME_ERR_TOO_LONG, FRAME_ERR_FDS,
+                       FRAME_ERR_NOMEM, FRAME_ERR_QUEUE,  FRAME_ERR_BODY,     FRAME_ERR_NO_FDS};
+    const size_t count = sizeof(all) / sizeof(*all);
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < i; k++)
+            CHECK(strcmp(frame_error_text(all[i]), frame_error_text(all[k])) != 0);
+    CHECK_TEXT(frame_error_text(-1000), "unknown error");
+    struct frame none = {.h = {.n_fds = 0}};
+    CHECK_INT(frame_take_fd(&none, 0), -1);
+}
+
 /* The kernel hands over as many as this process may have. That is not the sender's fault. */
 static void no_descriptors_to_take(void)
 {
@@ -419,6 +487,9 @@ int main(int argc, char **argv)
         {"round_trip", round_trip},
         {"limits_of_writing", limits_of_writing},
         {"limits_of_reading", limits_of_reading},
+        {"limits_of_filling", limits_of_filling},
+        {"bad_descriptor", bad_descriptor},
+        {"words_of_errors", words_of_errors},
         {"no_descriptors_to_take", no_descriptors_to_take},
         {"random_bodies", random_bodies},
         {"side_data", side_data},
