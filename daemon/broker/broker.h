@@ -34,6 +34,7 @@ struct broker {
 
     struct client *clients;
     unsigned n_clients;
+    unsigned heard;                                /* messages in this turn of the loop */
     struct broker_stream *streams, **streams_tail; /* in the order of their opening */
     unsigned n_streams;                            /* without those that are closed */
     struct id_table streams_by_wid;                /* those that a worker has */

@@ -73,6 +73,7 @@ static void hello_answer(struct client *c, const struct frame *f)
 static void on_frame(struct channel *ch, struct frame *f)
 {
     struct client *c = ch->ctx;
+    c->broker->heard++;
     if (c->hello)
         client_message(c, f);
     else

@@ -76,6 +76,7 @@ static void worker_end_now(const struct worker_process *w)
 static void on_frame(struct channel *ch, struct frame *f)
 {
     struct worker_process *w = ch->ctx;
+    w->broker->heard++;
     w->broker->on_worker_frame(w, f);
 }
 

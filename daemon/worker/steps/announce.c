@@ -372,7 +372,8 @@ bool session_tend(struct engine *e, struct session *s)
     struct unref unref = {.count = 0};
     bool any = session_adopt_pool(s);
     if (s->window.starves && !s->window.abort)
-        session_abort(s, PELTON_ERR_OTHER, "no frame slot is left for the stream", "");
+        session_fail_by(s, PELTON_ERR_NOMEM,
+                        "it keeps more pictures than the device has memory for");
     if (s->window.abort)
         any |= session_discard(s, &unref);
     else
