@@ -31,6 +31,7 @@ struct h264_vui {
         initial_cpb_removal_delay_length;
     uint8_t bitstream_restriction_flag;
     uint8_t max_num_reorder_frames, max_dec_frame_buffering;
+    uint8_t log2_max_mv_length[2]; /* horizontal, vertical; at most 16 */
 };
 
 struct h264_sps {
@@ -82,6 +83,7 @@ struct h264_pps {
         redundant_pic_cnt_present_flag;
     uint8_t transform_8x8_mode_flag;
     uint8_t pic_scaling_matrix_present_flag;
+    uint8_t rest; /* bits follow the last element, which the standard forbids */
     /* Scaling lists as parsed; the effective lists depend on the SPS that is active:
      * h264_pps_scaling. A list not present (bit of list_present clear) falls back; use_default
      * likewise per list. 4x4 lists 0..5, 8x8 lists 6..11. */
@@ -107,6 +109,11 @@ struct h264_mmco {
     uint32_t a, b;
 }; /* operands in the order of 7.3.3.3 */
 
+/* slice_type above 4: all slices of the picture are of this type */
+#define H264_NOTE_TYPE_OF_ALL 1
+/* a list modification that ends at once, which 7.4.3.1 forbids */
+#define H264_NOTE_EMPTY_MODIFICATION 2
+
 struct h264_slice_header {
     uint8_t nal_unit_type, nal_ref_idc, idr;
     uint8_t anchor_pic_flag; /* nal_unit_type 20 (H.7.3.1.1): with view_id; else 0 */
@@ -114,6 +121,7 @@ struct h264_slice_header {
     uint8_t inter_view_flag; /* of the base view: the second one may refer to it (H.7.4.1.1) */
     uint32_t first_mb;       /* address: first_mb_in_slice * (1 + MbaffFrameFlag) */
     uint8_t type;            /* enum h264_slice_type, slice_type % 5 */
+    uint8_t notes;           /* H264_NOTE_* */
     uint8_t pps_id;
     uint8_t colour_plane_id, field_pic_flag, bottom_field_flag;
     uint32_t frame_num, idr_pic_id, poc_lsb;

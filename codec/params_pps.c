@@ -190,6 +190,7 @@ int h264_pps_parse(const uint8_t *rbsp, size_t size, unsigned chroma_format_idc,
         h264_pps_unref(pps);
         return error;
     }
+    pps->rest = h264_bits_more_data(&b);
     *out = pps;
     return H264_OK;
 }

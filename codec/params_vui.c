@@ -107,13 +107,15 @@ static bool parse_buffering(struct h264_bits *b, struct h264_vui *v)
 
 static bool parse_bitstream_restriction(struct h264_bits *b, struct h264_vui *v)
 {
-    uint32_t reorder, buffering;
+    uint32_t reorder, buffering, length[2];
     v->bitstream_restriction_flag = (uint8_t)h264_bits_flag(b);
     if (!v->bitstream_restriction_flag)
         return true;
     h264_bits_skip(b, 1); /* motion_vectors_over_pic_boundaries_flag */
-    for (unsigned i = 0; i < 4; i++)
-        h264_bits_ue(b); /* max_bytes_per_pic_denom .. log2_max_mv_length_vertical */
+    h264_bits_ue(b);      /* max_bytes_per_pic_denom */
+    h264_bits_ue(b);      /* max_bits_per_mb_denom */
+    for (unsigned i = 0; i < 2; i++)
+        length[i] = h264_bits_ue(b);
     reorder = h264_bits_ue(b);
     buffering = h264_bits_ue(b);
     /* Figures that contradict each other are worth less than the inferred ones. */
@@ -123,6 +125,8 @@ static bool parse_bitstream_restriction(struct h264_bits *b, struct h264_vui *v)
     }
     v->max_num_reorder_frames = (uint8_t)reorder;
     v->max_dec_frame_buffering = (uint8_t)buffering;
+    for (unsigned i = 0; i < 2; i++)
+        v->log2_max_mv_length[i] = (uint8_t)(length[i] < 16 ? length[i] : 16);
     return true;
 }
 

@@ -110,8 +110,10 @@ static int parse_list_mod(struct h264_bits *b, struct h264_slice_header *h, unsi
         return H264_OK;
     for (unsigned n = 0;; n++) {
         uint32_t op = h264_bits_ue(b);
-        if (op == 3)
+        if (op == 3) {
+            h->notes |= n == 0 ? H264_NOTE_EMPTY_MODIFICATION : 0;
             break;
+        }
         if (op > (h->nal_unit_type == H264_NAL_EXTENSION ? 5 : 3) || h264_bits_overrun(b))
             return header_range_error(b, diag, "modification_of_pic_nums_idc", op,
                                       "must be at most 3, or 5 in other views");
@@ -311,6 +313,7 @@ static int header_parse_body(struct h264_bits *b, const struct h264_sps *sps,
     if (type > 9)
         return header_range_error(b, diag, "slice_type", type, "must be at most 9");
     h->type = (uint8_t)(type % 5);
+    h->notes |= type > 4 ? H264_NOTE_TYPE_OF_ALL : 0;
     if ((h->type == H264_SP || h->type == H264_SI) && !switching_allowed(sps, pps))
         return h264_fail(diag, H264_ERR_DATA, "slice_type", type,
                          "SP and SI slices need an 8-bit 4:2:0 stream without 8x8 transform");

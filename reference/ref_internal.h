@@ -90,6 +90,10 @@ uint32_t ref_mb_at(const struct rec_view *view, int x, int y, int *inner_y);
 void ref_load_coeff_block(const struct rec_view *view, const struct rec_mb *mb, int component,
                           int blk, int32_t *v);
 
+/* One dimension of the inverse transforms (8.5.12.2, 8.5.13), over v[0], v[step], .. */
+void ref_idct4_line(int32_t *v, int step);
+void ref_idct8_line(int32_t *v, int step);
+
 /* ref_switching.c: the decoding of a block of an SP or SI slice from its prediction (8.6). Chroma:
  * 8x8 samples, 4:2:0. */
 bool ref_is_switching(const struct rec_view *view, uint32_t mb);

@@ -5,7 +5,7 @@
 #include "ref_internal.h"
 
 /* One dimension of 8.5.12.2, over v[0], v[step], .. */
-static void idct4_line(int32_t *v, int step)
+void ref_idct4_line(int32_t *v, int step)
 {
     int32_t e0 = v[0] + v[2 * step];
     int32_t e1 = v[0] - v[2 * step];
@@ -22,15 +22,15 @@ void ref_idct4(const int32_t d[16], int32_t r[16])
     int32_t t[16];
     memcpy(t, d, sizeof(t));
     for (int i = 0; i < 4; i++)
-        idct4_line(t + 4 * i, 1);
+        ref_idct4_line(t + 4 * i, 1);
     for (int i = 0; i < 4; i++)
-        idct4_line(t + i, 4);
+        ref_idct4_line(t + i, 4);
     for (int i = 0; i < 16; i++)
         r[i] = (t[i] + 32) >> 6;
 }
 
 /* One dimension of 8.5.13 */
-static void idct8_line(int32_t *v, int step)
+void ref_idct8_line(int32_t *v, int step)
 {
     int32_t in[8], a[8], b[8];
     for (int i = 0; i < 8; i++)
@@ -66,9 +66,9 @@ void ref_idct8(const int32_t d[64], int32_t r[64])
     int32_t t[64];
     memcpy(t, d, sizeof(t));
     for (int i = 0; i < 8; i++)
-        idct8_line(t + 8 * i, 1);
+        ref_idct8_line(t + 8 * i, 1);
     for (int i = 0; i < 8; i++)
-        idct8_line(t + i, 8);
+        ref_idct8_line(t + i, 8);
     for (int i = 0; i < 64; i++)
         r[i] = (t[i] + 32) >> 6;
 }

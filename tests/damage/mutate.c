@@ -30,9 +30,11 @@ enum { CHUNK = 128, HANG_S = 60, MOST_DPB = 16 };
 
 /* Of a kind. Frames between the damage and the next IDR picture are exact, or told as damaged, or
  * doubted (told and exact), or moved (a frame of the clean stream that stands elsewhere), or
- * foreign (a frame of the other stream), or silent (none of these). */
+ * foreign (a frame of the other stream), or valid (the judge finds no breach of the standard in it:
+ * no decoder can tell), or silent (none of these: a breach is there, and it is not told). */
 struct tally {
-    unsigned long runs, failed, kept, kept_marked, exact, told, doubted, moved, foreign, silent;
+    unsigned long runs, failed, kept, kept_marked, exact, told, doubted, moved, foreign, valid,
+        silent;
     double worst_s;
 };
 
@@ -53,6 +55,7 @@ static struct job *jobs; /* shared by all processes */
 struct run {
     struct damaged d;
     struct decoded out;
+    struct decoded judged; /* the same frames with their breaches, once they are asked for */
     struct tally *tally;
 };
 
@@ -159,9 +162,44 @@ static bool is_foreign(const struct damaged *d, uint64_t hash)
     return false;
 }
 
+/* Rules that the undamaged streams break do not count. */
+static bool breaches_of_clean(const struct damaged *d, struct breaches *all)
+{
+    *all = (struct breaches){.count = 0};
+    for (unsigned i = 0; i <= d->other_count; i++) {
+        const struct source *s = i ? d->others[i - 1] : d->source;
+        struct breaches seen, before = *all;
+        struct decoded ignored;
+        bool good = decode_judged(&s->units, s->tagged, &before, &seen, &ignored);
+        decoded_free(&ignored);
+        if (!good)
+            return false;
+        for (unsigned k = 0; k < seen.count && all->count < JUDGE_BREACHES; k++)
+            all->at[all->count++] = seen.at[k];
+    }
+    return true;
+}
+
+/* The breach of frame i, or NULL. */
+static const char *breach_of(struct run *r, unsigned i)
+{
+    struct breaches allowed;
+    if (!r->judged.count &&
+        (!breaches_of_clean(&r->d, &allowed) ||
+         !decode_judged(&r->d.units, r->d.source->tagged, &allowed, NULL, &r->judged))) {
+        run_failed(r, "no memory");
+        return "not judged";
+    }
+    if (r->judged.count == r->out.count && r->judged.at[i].hash == r->out.at[i].hash)
+        return r->judged.at[i].breach;
+    run_failed(r, "frame %u differs where units are fed one by one", i);
+    return "not judged";
+}
+
 /* A frame that is not as the clean one of its access unit, and not marked. */
 static const char *count_silent(struct run *r, const struct shown *got)
 {
+    const char *breach;
     if (decoded_has(&r->d.source->clean, got->hash)) {
         r->tally->moved++;
         return "moved";
@@ -170,7 +208,14 @@ static const char *count_silent(struct run *r, const struct shown *got)
         r->tally->foreign++;
         return "foreign";
     }
+    breach = breach_of(r, (unsigned)(got - r->out.at));
+    if (!breach) {
+        r->tally->valid++;
+        return "valid";
+    }
     r->tally->silent++;
+    if (opt.verbose)
+        printf("mutation %" PRIu64 ": %s\n", r->d.number, breach);
     return "silent";
 }
 
@@ -222,6 +267,7 @@ static void run_one(struct job *job, uint64_t number)
         check_before(&r);
         check_after(&r);
         count_between(&r);
+        decoded_free(&r.judged);
         decoded_free(&r.out);
         decode_units(&r.d.units, false, 2, &r.out); /* both views, and no access units */
         check_limits(&r, 2);
@@ -297,9 +343,9 @@ static bool run_all(void)
 
 static void tally_print(const char *name, const struct tally *t)
 {
-    printf("%-15s %7lu %6lu %8lu %6lu %8lu %8lu %8lu %8lu %8lu %8lu %7.2f\n", name, t->runs,
+    printf("%-15s %7lu %6lu %8lu %6lu %8lu %8lu %8lu %8lu %8lu %8lu %8lu %7.2f\n", name, t->runs,
            t->failed, t->kept, t->kept_marked, t->exact, t->told, t->doubted, t->moved, t->foreign,
-           t->silent, t->worst_s);
+           t->valid, t->silent, t->worst_s);
 }
 
 static void tally_add(struct tally *sum, const struct tally *t)
@@ -313,6 +359,7 @@ static void tally_add(struct tally *sum, const struct tally *t)
     sum->doubted += t->doubted;
     sum->moved += t->moved;
     sum->foreign += t->foreign;
+    sum->valid += t->valid;
     sum->silent += t->silent;
     sum->worst_s = t->worst_s > sum->worst_s ? t->worst_s : sum->worst_s;
 }
@@ -320,8 +367,9 @@ static void tally_add(struct tally *sum, const struct tally *t)
 static bool print_tallies(void)
 {
     struct tally all = {.runs = 0};
-    printf("%-15s %7s %6s %8s %6s %8s %8s %8s %8s %8s %8s %7s\n", "damage", "streams", "failed",
-           "kept", "marked", "exact", "told", "doubted", "moved", "foreign", "silent", "worst s");
+    printf("%-15s %7s %6s %8s %6s %8s %8s %8s %8s %8s %8s %8s %7s\n", "damage", "streams", "failed",
+           "kept", "marked", "exact", "told", "doubted", "moved", "foreign", "valid", "silent",
+           "worst s");
     for (unsigned k = 0; k < MUTATION_KINDS; k++) {
         struct tally sum = {.runs = 0};
         for (unsigned j = 0; j < opt.jobs; j++)

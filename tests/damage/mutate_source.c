@@ -4,6 +4,7 @@
  */
 #include "tests/damage/mutate_source.h"
 #include "codec/h264_stream.h"
+#include "codec/nal.h"
 #include "tests/tools/annexb.h"
 #include "tests/tools/grow.h"
 #include "tests/tools/read_file.h"
@@ -22,7 +23,8 @@ static const uint8_t end_of_sequence[] = {10}, delimiter[] = {9, 0xf0};
 struct decoding {
     struct refdec d; /* first: its functions find the rest */
     struct decoded *out;
-    unsigned completed; /* pictures that came out of step 1 */
+    struct judge *judge; /* or NULL */
+    unsigned completed;  /* pictures that came out of step 1 */
     unsigned macroblocks;
 };
 
@@ -73,19 +75,52 @@ static void on_emit(struct refdec *d, const struct h264_picture *pic)
     }
     out->at[out->count] =
         (struct shown){.tag = pic->tag, .last_tag = slot->last_tag, .marked = slot->corrupt};
+    if (((struct decoding *)d)->judge)
+        out->at[out->count].breach = judge_frame(((struct decoding *)d)->judge, pic->id);
     shown_hash(&out->at[out->count++], slot->frame, pic);
+}
+
+static void on_begin(struct refdec *d, struct h264_picture *pic)
+{
+    struct decoding *c = (struct decoding *)d;
+    if (c->judge)
+        judge_before(c->judge, pic);
 }
 
 static void on_picture(struct refdec *d, struct h264_picture *pic)
 {
     struct decoding *c = (struct decoding *)d;
+    if (c->judge)
+        judge_after(c->judge, pic);
     c->completed += !pic->non_existing;
     c->macroblocks += pic->mb_count;
 }
 
-static void feed_unit(struct decoding *c, const struct unit *u, int64_t tag)
+/* bytes: with a start code. */
+static void feed_bytes(struct decoding *c, const uint8_t *bytes, size_t size, int64_t tag)
 {
     struct h264_diag diag;
+    if (c->judge)
+        judge_unit(c->judge, c->d.stream, bytes + 3, size - 3);
+    int error = h264_stream_feed(c->d.stream, bytes, size, tag, &diag);
+    if (c->judge)
+        judge_fed(c->judge, c->d.stream, error);
+    refdec_drain(&c->d, false);
+}
+
+/* Damage may have put start codes into it: the judge has the units one by one. */
+static void feed_each(struct decoding *c, const uint8_t *bytes, size_t size, int64_t tag)
+{
+    struct h264_nal_iter it;
+    const uint8_t *nal;
+    size_t nal_size;
+    h264_nal_iter_init(&it, bytes, size, 0);
+    while (h264_nal_next(&it, &nal, &nal_size))
+        feed_bytes(c, nal - 3, nal_size + 3, tag);
+}
+
+static void feed_unit(struct decoding *c, const struct unit *u, int64_t tag)
+{
     uint8_t *bytes = malloc(u->size + 3);
     if (!bytes) {
         c->d.failed = true;
@@ -93,14 +128,17 @@ static void feed_unit(struct decoding *c, const struct unit *u, int64_t tag)
     }
     memcpy(bytes, "\0\0\1", 3);
     memcpy(bytes + 3, u->data, u->size);
-    h264_stream_feed(c->d.stream, bytes, u->size + 3, tag, &diag);
-    refdec_drain(&c->d, false);
+    if (c->judge)
+        feed_each(c, bytes, u->size + 3, tag);
+    else
+        feed_bytes(c, bytes, u->size + 3, tag);
     free(bytes);
 }
 
 static void decoding_open(struct decoding *c, unsigned views, struct decoded *out)
 {
-    *c = (struct decoding){.d = {.quiet = true, .after = on_picture, .emit = on_emit}, .out = out};
+    *c = (struct decoding){
+        .d = {.quiet = true, .before = on_begin, .after = on_picture, .emit = on_emit}, .out = out};
     if (!refdec_open(&c->d, views))
         c->d.failed = true;
 }
@@ -122,16 +160,37 @@ static double cpu_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-void decode_units(const struct units *u, bool tagged, unsigned views, struct decoded *out)
+static void decode(const struct units *u, bool tagged, unsigned views, struct judge *judge,
+                   struct decoded *out)
 {
     struct decoding c;
     double begin = cpu_now();
     *out = (struct decoded){.count = 0};
     decoding_open(&c, views, out);
+    c.judge = judge;
     for (unsigned i = 0; i < u->count && c.d.stream; i++)
         feed_unit(&c, &u->at[i], tagged ? u->at[i].tag : 0);
     decoding_close(&c);
     out->cpu_s = cpu_now() - begin;
+}
+
+void decode_units(const struct units *u, bool tagged, unsigned views, struct decoded *out)
+{
+    decode(u, tagged, views, NULL, out);
+}
+
+bool decode_judged(const struct units *u, bool tagged, const struct breaches *allowed,
+                   struct breaches *seen, struct decoded *out)
+{
+    struct judge *judge = judge_create(allowed);
+    if (!judge)
+        return false;
+    decode(u, tagged, 1, judge, out);
+    if (seen)
+        *seen = *judge_breaches(judge);
+    bool good = judge_good(judge);
+    judge_free(judge);
+    return good;
 }
 
 void decoded_free(struct decoded *d)
@@ -142,7 +201,7 @@ void decoded_free(struct decoded *d)
 
 /* ---- reading ---- */
 
-static bool units_split(struct units *u, const uint8_t *data, size_t size)
+bool units_split(struct units *u, const uint8_t *data, size_t size)
 {
     size_t next;
     for (size_t at = annexb_start(data, size, 0); at < size; at = next) {

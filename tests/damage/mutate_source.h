@@ -5,6 +5,7 @@
 #ifndef PELTON_TESTS_MUTATE_SOURCE_H
 #define PELTON_TESTS_MUTATE_SOURCE_H
 
+#include "tests/damage/judge.h"
 #include "tests/damage/mutation.h"
 
 #include <stdarg.h>
@@ -18,6 +19,7 @@ struct shown {
     uint64_t fields[2];    /* of its size and the rows of one parity */
     int64_t tag, last_tag; /* access units of its first picture and of the last one */
     bool marked;           /* as damaged */
+    const char *breach;    /* of the standard, decode_judged alone; NULL: none */
 };
 
 struct decoded {
@@ -67,8 +69,14 @@ void damaged_failed(const struct damaged *d, uint64_t seed, const char *format, 
 /* As a byte stream. */
 bool damaged_write(const struct damaged *d, FILE *file);
 
+/* NAL units of a byte stream, behind those in u. False: no memory. */
+bool units_split(struct units *u, const uint8_t *data, size_t size);
 /* Decodes with the slow reference. */
 void decode_units(const struct units *u, bool tagged, unsigned views, struct decoded *out);
+/* The same for the first view, with each frame's breach. allowed: breaches that do not count, or
+ * NULL; seen: all that there are, or NULL. False: no memory. */
+bool decode_judged(const struct units *u, bool tagged, const struct breaches *allowed,
+                   struct breaches *seen, struct decoded *out);
 void decoded_free(struct decoded *d);
 
 #endif

@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Rules of NAL units, of access units and of the numbers of pictures; and which frames a breach
+ * reaches.
+ */
+#include "tests/damage/judge.h"
+#include "codec/h264_picture.h"
+#include "codec/macroblock.h"
+#include "codec/nal.h"
+#include "codec/parameter_sets.h"
+#include "codec/stream.h"
+#include "tests/tools/grow.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Of a picture, by its id. */
+struct verdict {
+    const char *own;  /* breach of the picture, or of what it refers to */
+    const char *from; /* breach that counts from this picture on */
+    uint32_t owner;   /* id of the picture that stands for its frame */
+    bool marked;
+};
+
+/* POC of a frame or of single fields since an IDR picture or operation 5. */
+struct numbered {
+    int32_t poc[2]; /* top, bottom; equal for a single field */
+};
+
+struct judge {
+    const struct breaches *allowed;
+    struct breaches seen;
+    struct verdict *at;
+    unsigned count, capacity;
+    struct numbered *numbers;
+    unsigned numbers_count, numbers_capacity;
+    struct h264_scratch *scratch;
+    bool bad; /* no memory */
+
+    /* before the next slice */
+    const char *pending;          /* breach of order in units */
+    bool boundary, ended, prefix; /* an access unit begins; a sequence ended; units before it */
+    int primary_pic_type;         /* of its delimiter, -1: none */
+    uint32_t cur_id, cur_slices;  /* the picture that was built before this unit */
+
+    /* of pictures before */
+    const char *from;
+    const struct h264_sps *sps; /* a reference */
+    uint32_t prev_ref_frame_num, idr_pic_id;
+    bool after_idr, after_nonref;
+};
+
+struct judge *judge_create(const struct breaches *allowed)
+{
+    struct judge *j = calloc(1, sizeof(*j));
+    if (!j)
+        return NULL;
+    j->allowed = allowed;
+    j->primary_pic_type = -1;
+    j->scratch = h264_scratch_create();
+    if (j->scratch)
+        return j;
+    free(j);
+    return NULL;
+}
+
+void judge_free(struct judge *j)
+{
+    if (!j)
+        return;
+    h264_sps_unref(j->sps);
+    h264_scratch_free(j->scratch);
+    free(j->at);
+    free(j->numbers);
+    free(j);
+}
+
+static bool has(const struct breaches *b, const char *text)
+{
+    for (unsigned i = 0; b && i < b->count; i++)
+        if (strcmp(b->at[i], text) == 0)
+            return true;
+    return false;
+}
+
+/* The breach where it counts, else NULL. */
+static const char *note(struct judge *j, const char *breach)
+{
+    if (!breach || has(j->allowed, breach))
+        return NULL;
+    if (!has(&j->seen, breach) && j->seen.count < JUDGE_BREACHES)
+        j->seen.at[j->seen.count++] = breach;
+    return breach;
+}
+
+static struct verdict *verdict_of(struct judge *j, uint32_t id)
+{
+    static struct verdict none;
+    while (j->count <= id) {
+        if (!grow_by_one(&j->at, j->count, &j->capacity, sizeof(*j->at))) {
+            j->bad = true;
+            none = (struct verdict){0};
+            return &none;
+        }
+        j->at[j->count] = (struct verdict){.owner = j->count};
+        j->count++;
+    }
+    return &j->at[id];
+}
+
+/* A breach of the picture with this id. */
+static void breach_own(struct judge *j, uint32_t id, const char *breach)
+{
+    struct verdict *v = verdict_of(j, id);
+    breach = note(j, breach);
+    if (breach && !v->own)
+        v->own = breach;
+}
+
+/* A breach that counts from that picture on. */
+static void breach_from(struct judge *j, uint32_t id, const char *breach)
+{
+    struct verdict *v = verdict_of(j, id);
+    breach = note(j, breach);
+    if (breach && !v->from)
+        v->from = breach;
+}
+
+static void breach_pending(struct judge *j, const char *breach)
+{
+    breach = note(j, breach);
+    if (breach && !j->pending)
+        j->pending = breach;
+}
+
+/* ---- NAL units ---- */
+
+/* 7.4.1 */
+static const char *nal_bytes(const uint8_t *nal, size_t size)
+{
+    if (nal[0] & 0x80)
+        return "7.4.1: forbidden_zero_bit";
+    for (size_t i = 0; i + 2 < size; i++) {
+        if (nal[i] || nal[i + 1])
+            continue;
+        if (nal[i + 2] == 0 || nal[i + 2] == 2)
+            return "7.4.1: bytes that may not occur within a NAL unit";
+        if (nal[i + 2] == 3 && i + 3 < size && nal[i + 3] > 3)
+            return "7.4.1: emulation_prevention_three_byte without need";
+    }
+    return NULL;
+}
+
+static const char *nal_type(const uint8_t *nal)
+{
+    unsigned type = nal[0] & 31, ref_idc = nal[0] >> 5 & 3;
+    bool never = type == H264_NAL_SEI || (type >= H264_NAL_AUD && type <= H264_NAL_FILLER);
+    bool always = type == H264_NAL_IDR || type == H264_NAL_SPS || type == H264_NAL_PPS ||
+                  type == H264_NAL_SPS_EXTENSION || type == H264_NAL_SUBSET_SPS;
+    if ((never && ref_idc) || (always && !ref_idc))
+        return "7.4.1: nal_ref_idc does not fit nal_unit_type";
+    if ((type >= 16 && type <= 18) || type == 22 || type == 23)
+        return "7.4.1: nal_unit_type is reserved";
+    return NULL;
+}
+
+/* 7.4.1.2.3: what may stand between access units alone, and in which order */
+static void nal_order(struct judge *j, const uint8_t *nal, size_t size)
+{
+    unsigned type = nal[0] & 31;
+    bool begins =
+        (type >= H264_NAL_SEI && type <= H264_NAL_AUD) || (type >= H264_NAL_PREFIX && type <= 18);
+    if (type == H264_NAL_PREFIX)
+        return; /* it belongs to the slice behind it */
+    if (type == H264_NAL_AUD) {
+        if (j->prefix || j->primary_pic_type >= 0)
+            breach_pending(j, "7.4.1.2.3: a delimiter within an access unit");
+        if (size != 2 || (nal[1] & 31) != 16)
+            breach_pending(j, "7.3.2.4: the delimiter is broken");
+        j->primary_pic_type = nal[size > 1] >> 5;
+    } else if (begins) {
+        j->prefix = true;
+    }
+    j->boundary |= begins;
+    j->ended |= type == H264_NAL_END_SEQUENCE || type == H264_NAL_END_STREAM;
+}
+
+/* 7.4.2.4, Table 7-5 */
+static bool type_announced(int primary_pic_type, unsigned type)
+{
+    static const uint8_t allowed[8] = {1 << H264_I,
+                                       1 << H264_I | 1 << H264_P,
+                                       1 << H264_I | 1 << H264_P | 1 << H264_B,
+                                       1 << H264_SI,
+                                       1 << H264_SI | 1 << H264_SP,
+                                       1 << H264_I | 1 << H264_SI,
+                                       0x1f & ~(1 << H264_B),
+                                       0x1f};
+    return primary_pic_type < 0 || allowed[primary_pic_type] >> type & 1;
+}
+
+/* cabac_alignment_one_bit (7.3.4) */
+static bool alignment_good(const struct h264_stream *s, size_t data_bit)
+{
+    for (; data_bit & 7; data_bit++)
+        if (!(s->rbsp.bytes[data_bit >> 3] >> (7 - (data_bit & 7)) & 1))
+            return false;
+    return true;
+}
+
+/* A slice alone, before it is known of which picture it is. */
+static void judge_slice(struct judge *j, struct h264_stream *s, const uint8_t *nal, size_t size)
+{
+    const struct h264_sps *sps;
+    const struct h264_pps *pps;
+    struct h264_slice_header h;
+    size_t data_bit;
+    if (h264_stream_parse_slice(s, nal, size, &sps, &pps, &h, &data_bit, NULL)) {
+        breach_pending(j, "7.3.3: a slice header is broken");
+        return;
+    }
+    breach_pending(j, judge_sps(sps));
+    breach_pending(j, judge_pps(sps, pps));
+    breach_pending(j, judge_header(&h, sps, pps));
+    if (pps->entropy_coding_mode_flag && !alignment_good(s, data_bit))
+        breach_pending(j, "7.3.4: cabac_alignment_one_bit is 0");
+    else if (!pps->entropy_coding_mode_flag && size > 3 && nal[size - 1] == 3 && !nal[size - 2] &&
+             !nal[size - 3])
+        breach_pending(j, "7.3.2.10: cabac_zero_words without CABAC");
+    if (!h.redundant_pic_cnt && !type_announced(j->primary_pic_type, h.type))
+        breach_pending(j, "7.4.2.4: a slice of a type that the delimiter does not announce");
+    if (j->ended && !h.idr)
+        breach_pending(j, "7.4.1.2.1: no IDR picture behind the end of a sequence");
+    j->ended = false;
+}
+
+/* Bits behind the last element. */
+static const char *sps_rest(const uint8_t *nal, size_t size)
+{
+    struct h264_bits b;
+    struct h264_sps *sps;
+    uint8_t *rbsp = malloc(size + H264_BITS_PADDING);
+    bool rest = false;
+    if (!rbsp)
+        return NULL;
+    h264_bits_init(&b, rbsp, h264_unescape(nal, size, rbsp, NULL));
+    if (h264_sps_parse_data(&b, &sps, NULL) == H264_OK) {
+        rest = h264_bits_more_data(&b);
+        h264_sps_unref(sps);
+    }
+    free(rbsp);
+    return rest ? "7.3.2.1: something follows the elements of the SPS" : NULL;
+}
+
+static bool is_slice(const uint8_t *nal)
+{
+    return (nal[0] & 31) == H264_NAL_SLICE || (nal[0] & 31) == H264_NAL_PARTITION_A ||
+           (nal[0] & 31) == H264_NAL_IDR;
+}
+
+void judge_unit(struct judge *j, struct h264_stream *s, const uint8_t *nal, size_t size)
+{
+    j->cur_id = s->cur ? s->cur->id : UINT32_MAX;
+    j->cur_slices = s->cur ? s->cur->slice_count : 0;
+    breach_pending(j, nal_bytes(nal, size));
+    breach_pending(j, nal_type(nal));
+    nal_order(j, nal, size);
+    if ((nal[0] & 31) == H264_NAL_SPS)
+        breach_pending(j, sps_rest(nal, size));
+    if (is_slice(nal))
+        judge_slice(j, s, nal, size);
+}
+
+void judge_fed(struct judge *j, struct h264_stream *s, int error)
+{
+    struct h264_picture *cur = s->cur;
+    bool same = cur && cur->id == j->cur_id,
+         taken = cur && (!same || cur->slice_count > j->cur_slices);
+    if (error < 0)
+        breach_pending(j, "7.3: a NAL unit is refused");
+    if (same && taken && j->boundary)
+        breach_pending(j, "7.4.1.2.3: a unit that begins an access unit is within a picture");
+    if (cur && j->pending && (taken || error < 0)) {
+        breach_from(j, cur->id, j->pending);
+        j->pending = error < 0 ? j->pending : NULL;
+    }
+    if (taken) {
+        j->boundary = j->prefix = false;
+        if (!same)
+            j->primary_pic_type = -1;
+    }
+}
+
+/* ---- numbers of pictures ---- */
+
+/* 7.4.3, frame_num */
+static const char *frame_num_breach(const struct judge *j, const struct h264_picture *pic,
+                                    const struct h264_slice_header *h)
+{
+    uint32_t max = 1u << pic->sps->log2_max_frame_num;
+    if (h->idr || pic->first_field)
+        return NULL;
+    if (h->frame_num == j->prev_ref_frame_num)
+        return "7.4.3: frame_num is that of the reference before";
+    if (h->frame_num != (j->prev_ref_frame_num + 1) % max && !pic->sps->gaps_in_frame_num_allowed)
+        return "7.4.3: a gap in frame_num";
+    return NULL;
+}
+
+/* 8.2.1: POC of frames are intervals that do not meet. */
+static const char *poc_breach(struct judge *j, const struct h264_picture *pic)
+{
+    int32_t top = pic->structure == REC_BOTTOM ? pic->poc[1] : pic->poc[0],
+            bottom = pic->structure == REC_TOP ? pic->poc[0] : pic->poc[1];
+    int32_t low = top < bottom ? top : bottom, high = top < bottom ? bottom : top;
+    unsigned count = j->numbers_count, later = 0;
+    if (pic->idr && low != 0 && !pic->first_field)
+        return "8.2.1: POC of an IDR picture";
+    if (pic->first_field) /* which is the last one */
+        count--;
+    for (unsigned i = 0; i < count; i++) {
+        const int32_t *other = j->numbers[i].poc;
+        int32_t other_low = other[0] < other[1] ? other[0] : other[1],
+                other_high = other[0] < other[1] ? other[1] : other[0];
+        if (low <= other_high && other_low <= high)
+            return "8.2.1: POC that another picture has";
+        later += other_low > high;
+    }
+    if (!pic->first_field &&
+        later > (pic->sps->vui.bitstream_restriction_flag ? pic->sps->vui.max_num_reorder_frames
+                                                          : judge_dpb_frames(pic->sps)))
+        return "E.2.1: more frames come before than max_num_reorder_frames allows";
+    return NULL;
+}
+
+static void number_add(struct judge *j, const struct h264_picture *pic)
+{
+    struct numbered *n;
+    if (pic->first_field) {
+        if (j->numbers_count)
+            j->numbers[j->numbers_count - 1].poc[pic->structure == REC_BOTTOM] =
+                pic->poc[pic->structure == REC_BOTTOM];
+        return;
+    }
+    if (!grow_by_one(&j->numbers, j->numbers_count, &j->numbers_capacity, sizeof(*j->numbers))) {
+        j->bad = true;
+        return;
+    }
+    n = &j->numbers[j->numbers_count++];
+    n->poc[0] = pic->poc[pic->structure == REC_BOTTOM];
+    n->poc[1] = pic->poc[pic->structure != REC_TOP];
+}
+
+static bool resets(const struct h264_slice_header *h)
+{
+    for (unsigned i = 0; i < h->mmco_count; i++)
+        if (h->mmco[i].op == 5)
+            return true;
+    return false;
+}
+
+/* After operation 5 numbers count from the picture itself (8.2.1). */
+static void numbers_after(struct judge *j, const struct h264_picture *pic,
+                          const struct h264_slice_header *h)
+{
+    if (h->nal_ref_idc)
+        j->prev_ref_frame_num = h->frame_num;
+    if (!resets(h) || !j->numbers_count)
+        return;
+    struct numbered last = j->numbers[j->numbers_count - 1];
+    int32_t low = last.poc[0] < last.poc[1] ? last.poc[0] : last.poc[1];
+    last.poc[0] -= low;
+    last.poc[1] -= low;
+    j->numbers[0] = last;
+    j->numbers_count = 1;
+    j->prev_ref_frame_num = 0;
+}
+
+/* 7.4.1.2.1 */
+static const char *sequence_breach(struct judge *j, const struct h264_picture *pic)
+{
+    bool other = j->sps && j->sps != pic->sps && !pic->idr;
+    if (j->sps != pic->sps) {
+        h264_sps_unref(j->sps);
+        j->sps = h264_sps_ref(pic->sps);
+    }
+    return other ? "7.4.1.2.1: another SPS without an IDR picture" : NULL;
+}
+
+/* What makes breaches of order, in a picture that opens a frame or is a second field. */
+static void judge_numbers(struct judge *j, const struct h264_picture *pic)
+{
+    const struct h264_slice_header *h = &pic->slices[0].hdr;
+    if (pic->idr && !pic->first_field) {
+        j->from = NULL;
+        j->numbers_count = 0;
+        if (j->after_idr && h->idr_pic_id == j->idr_pic_id)
+            breach_from(j, pic->id, "7.4.3: idr_pic_id of the IDR picture before");
+        j->idr_pic_id = h->idr_pic_id;
+    }
+    if (!pic->first_field)
+        j->after_idr = pic->idr;
+    breach_from(j, pic->id, sequence_breach(j, pic));
+    breach_from(j, pic->id, frame_num_breach(j, pic, h));
+    breach_from(j, pic->id, poc_breach(j, pic));
+    if (pic->sps->poc_type == 2 && !h->nal_ref_idc && j->after_nonref && !pic->first_field)
+        breach_from(j, pic->id, "8.2.1.3: two pictures in a row that are no references");
+    j->after_nonref = !h->nal_ref_idc;
+    number_add(j, pic);
+    numbers_after(j, pic, h);
+}
+
+/* ---- pictures ---- */
+
+static void judge_slices(struct judge *j, const struct h264_picture *pic)
+{
+    bool ordered = !h264_stream_any_slice_order(pic->sps);
+    uint32_t last = 0;
+    for (uint32_t i = 0; i < pic->slice_count; i++) {
+        struct h264_slice *slice = &pic->slices[i];
+        breach_own(j, pic->id, judge_siblings(&pic->slices[0].hdr, &slice->hdr));
+        if (slice->hdr.redundant_pic_cnt)
+            continue;
+        if (ordered && i && slice->hdr.first_mb <= last)
+            breach_own(j, pic->id, "7.4.3: first_mb_in_slice does not rise");
+        last = slice->hdr.first_mb;
+        h264_slice_decode(slice, j->scratch);
+        breach_own(j, pic->id, judge_slice_end(slice, j->scratch));
+    }
+}
+
+void judge_before(struct judge *j, struct h264_picture *pic)
+{
+    verdict_of(j, pic->id)->owner = pic->plane0        ? verdict_of(j, pic->plane0->id)->owner
+                                    : pic->first_field ? pic->first_field->id
+                                                       : pic->id;
+    if (pic->view || pic->non_existing)
+        return;
+    if (!pic->plane0)
+        judge_numbers(j, pic);
+    judge_slices(j, pic);
+    h264_picture_free_arrays(pic); /* step 2 comes again */
+    if (h264_picture_alloc(pic))
+        j->bad = true;
+}
+
+/* What it refers to, and what counts since an earlier picture. */
+static void inherit(struct judge *j, const struct h264_picture *pic)
+{
+    const char *own = NULL;
+    struct verdict *v = verdict_of(j, pic->id);
+    if (v->from && !j->from)
+        j->from = v->from;
+    for (uint32_t i = 0; i < pic->refs_held_count && !own; i++) {
+        const struct verdict *ref = verdict_of(j, pic->refs_held[i]->id);
+        own = ref->marked ? NULL : ref->own;
+    }
+    v = verdict_of(j, pic->id);
+    v->own = v->own ? v->own : j->from ? j->from : own;
+}
+
+void judge_after(struct judge *j, struct h264_picture *pic)
+{
+    struct rec_view view;
+    if (!pic->view && !pic->non_existing) {
+        if (atomic_load(&pic->damage.missing_mbs))
+            breach_own(j, pic->id, "7.4.1.2: macroblocks are missing");
+        else if (h264_picture_view(pic, &view) == 0)
+            breach_own(j, pic->id, judge_macroblocks(pic, &view));
+        inherit(j, pic);
+    }
+    struct verdict *v = verdict_of(j, pic->id);
+    v->marked = pic->damage.corrupt;
+    if (v->owner != pic->id && v->own)
+        breach_own(j, v->owner, v->own);
+}
+
+const char *judge_frame(const struct judge *j, uint32_t id)
+{
+    return id < j->count ? j->at[id].own : NULL;
+}
+
+const struct breaches *judge_breaches(const struct judge *j)
+{
+    return &j->seen;
+}
+
+bool judge_good(const struct judge *j)
+{
+    return !j->bad;
+}

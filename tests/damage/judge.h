@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A strict judge of streams: it holds NAL units, parameter sets, pictures and macroblocks against
+ * the rules of the standard. A decoder need not know most of them. A breach is a static text: the
+ * clause and what is wrong.
+ *
+ * A frame has a breach where its own pictures have one, or pictures that they refer to. Breaches of
+ * order and numbering count for all pictures up to the next IDR picture. Pictures that the decoder
+ * marked as damaged bring none to those that are not marked.
+ *
+ * Not judged: rules that need times (bit rates, MinCR, macroblocks a second), bins of CABAC per
+ * byte, redundant pictures, SEI messages, and other views than the first.
+ */
+#ifndef PELTON_TESTS_JUDGE_H
+#define PELTON_TESTS_JUDGE_H
+
+#include "codec/h264.h"
+#include "codec/h264_stream.h"
+
+enum { JUDGE_BREACHES = 64 };
+
+/* Different texts. */
+struct breaches {
+    const char *at[JUDGE_BREACHES];
+    unsigned count;
+};
+
+struct judge;
+
+/* allowed: breaches that do not count, borrowed, or NULL. NULL: no memory. */
+struct judge *judge_create(const struct breaches *allowed);
+void judge_free(struct judge *j); /* NULL is allowed */
+
+/* A NAL unit without start code and trailing zero bytes, before the stream is fed with it. */
+void judge_unit(struct judge *j, struct h264_stream *s, const uint8_t *nal, size_t size);
+/* Behind that, with the result of h264_stream_feed. */
+void judge_fed(struct judge *j, struct h264_stream *s, int error);
+/* Each picture in decoding order: before its step 2, and behind step 3. */
+void judge_before(struct judge *j, struct h264_picture *pic);
+void judge_after(struct judge *j, struct h264_picture *pic);
+
+/* Of the frame whose first picture has this id; NULL: none was seen. */
+const char *judge_frame(const struct judge *j, uint32_t id);
+/* All that were seen. */
+const struct breaches *judge_breaches(const struct judge *j);
+/* False: no memory for what it must remember. */
+bool judge_good(const struct judge *j);
+
+/* ---- between its files ---- */
+
+/* judge_sets.c: values of an SPS, of a PPS with its SPS, of a slice header. */
+const char *judge_sps(const struct h264_sps *sps);
+const char *judge_pps(const struct h264_sps *sps, const struct h264_pps *pps);
+const char *judge_header(const struct h264_slice_header *h, const struct h264_sps *sps,
+                         const struct h264_pps *pps);
+/* Slices of one picture. */
+const char *judge_siblings(const struct h264_slice_header *a, const struct h264_slice_header *b);
+/* Table A-1: the largest vertical vector component in quarter samples; and MaxDpbFrames. */
+int judge_vertical_limit(const struct h264_sps *sps);
+unsigned judge_dpb_frames(const struct h264_sps *sps);
+
+/* judge_macroblocks.c: behind step 2 of a slice whose parser is in scratch; all macroblocks behind
+ * step 3. */
+const char *judge_slice_end(const struct h264_slice *slice, const struct h264_scratch *scratch);
+const char *judge_macroblocks(const struct h264_picture *pic, const struct rec_view *view);
+
+#endif
