@@ -16,7 +16,8 @@ struct h264_slice_header;
 struct h264_recent {
     struct {
         int32_t poc;
-        uint32_t size, hash; /* of the slice; size 0: none */
+        uint32_t size, hash; /* of the slice */
+        uint8_t structure;   /* of the picture; 0: none */
     } at[16];
     unsigned next;
 };

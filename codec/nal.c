@@ -78,6 +78,26 @@ static size_t find_start_code(const uint8_t *p, size_t pos, size_t size)
     return size;
 }
 
+/* As find_start_code; and whether bytes before it are forbidden within a NAL unit (7.4.1): 00 00
+ * with 00 or 02 behind them, or with 03 that was not needed. */
+static size_t find_end(const uint8_t *p, size_t pos, size_t size, bool *forbidden)
+{
+    *forbidden = false;
+    while ((pos = find_zero_pair(p, pos, size)) < size) {
+        size_t third = pos + 2;
+        while (third < size && !p[third])
+            third++;
+        if (third == size)
+            return size;
+        if (p[third] == 1)
+            return third - 2;
+        *forbidden |= third > pos + 2 || p[third] == 2 ||
+                      (p[third] == 3 && third + 1 < size && p[third + 1] > 3);
+        pos = third;
+    }
+    return size;
+}
+
 static bool next_annexb(struct h264_nal_iter *it, const uint8_t **nal, size_t *size)
 {
     while (it->pos < it->size) {
@@ -85,7 +105,7 @@ static bool next_annexb(struct h264_nal_iter *it, const uint8_t **nal, size_t *s
         if (start >= it->size)
             break;
         start += 3;
-        end = find_start_code(it->data, start, it->size);
+        end = find_end(it->data, start, it->size, &it->forbidden);
         it->pos = end;
         /* trailing_zero_8bits, or the zero_byte of the next start code */
         while (end > start && !it->data[end - 1])

@@ -33,6 +33,7 @@ struct h264_nal_iter {
     size_t size, pos;
     unsigned length_size; /* bytes of the length before each NAL unit; 0: Annex B */
     bool truncated; /* a length reached past the end; the rest was given as the last NAL unit */
+    bool forbidden; /* Annex B: the last NAL unit has bytes that 7.4.1 forbids */
 };
 
 void h264_nal_iter_init(struct h264_nal_iter *it, const uint8_t *data, size_t size,

@@ -20,7 +20,6 @@ int h264_stream_create(const struct h264_stream_params *params, struct h264_stre
     s->allocator = params->allocator;
     s->capabilities = params->capabilities;
     s->low_delay_output = params->low_delay_output;
-    s->strict = params->strict != 0;
     s->late_arrays = params->late_arrays;
     s->params = *params;
     s->inter_view_flag = true;
@@ -110,9 +109,12 @@ static int feed_nal(struct h264_stream *s, const uint8_t *nal, size_t size, stru
         return h264_stream_view_params(s, nal, size);
     case H264_NAL_EXTENSION:
         return h264_stream_view_slice(s, nal, size, diag);
-    case H264_NAL_AUD:
     case H264_NAL_END_SEQUENCE:
     case H264_NAL_END_STREAM:
+        s->habits.after_idr = false; /* the same sequence may come again */
+        s->cur_boundary = s->cur_ended = true;
+        return H264_OK;
+    case H264_NAL_AUD:
         s->cur_boundary = s->cur_ended = true;
         return H264_OK;
     default: /* filler, auxiliary pictures, other views and layers, reserved */
@@ -181,6 +183,8 @@ static int feed_units(struct h264_stream *s, const uint8_t *data, size_t size, u
                 &met, &first, diag);
         else
             count_error(s, feed_limited(s, nal, nal_size, &met), &met, &first, diag);
+        if (it.forbidden && s->cur && (nal[0] & 31) <= H264_NAL_IDR)
+            h264_picture_damage(s->cur);
         s->inter_view_flag = inter_view_after(nal, nal_size);
     }
     if (it.truncated)

@@ -20,6 +20,7 @@ struct h264_stored_sps {
     uint8_t *bytes; /* RBSP as received */
     size_t size;
     const struct h264_sps *sps;
+    bool refused; /* a later one of this id was broken */
 };
 
 struct h264_stored_pps {
@@ -27,12 +28,20 @@ struct h264_stored_pps {
     size_t size;
     const struct h264_pps *pps;
     uint8_t chroma_format_idc; /* with which it was parsed */
+    bool refused;              /* as that of an SPS */
+};
+
+/* Breaches of a kind in a row, up to 255. */
+struct h264_habits {
+    uint8_t poc, idr_frame_num, idr_poc, idr_id;
+    bool after_idr;      /* the picture before is an IDR picture */
+    uint32_t idr_pic_id; /* of the last one */
 };
 
 struct h264_stream {
     const struct h264_allocator *allocator;
     const struct h264_capabilities *capabilities; /* NULL: all */
-    bool low_delay_output, strict, late_arrays;
+    bool low_delay_output, late_arrays;
     struct h264_stream_params params;
 
     struct h264_stored_sps sps[H264_MAX_SPS];
@@ -46,6 +55,7 @@ struct h264_stream {
     uint32_t prev_ref_frame_num;
     bool started; /* a random access point was met */
     struct h264_recovery_state recovering;
+    struct h264_habits habits;
     struct h264_sei_inbox sei;           /* messages for the next picture */
     struct h264_recovery_point recovery; /* that of them, if any */
     uint32_t next_id;
@@ -111,9 +121,13 @@ int h264_stream_partition(struct h264_stream *s, const uint8_t *nal, size_t size
  */
 int h264_stream_begin_picture(struct h264_stream *s, const struct h264_sps *sps,
                               const struct h264_slice_header *h, struct h264_diag *diag);
-/* The slice that has begun s->cur, which is damaged where it came before: it stands where it does
- * not belong. */
-void h264_stream_note_first(struct h264_stream *s, const uint8_t *nal, size_t size);
+
+/* stream_breach.c */
+/* The slice that has begun s->cur: breaches of the standard in its numbers and sets mark the
+ * picture, or those that refer to it. */
+void h264_stream_judge_picture(struct h264_stream *s, const struct h264_slice_header *h,
+                               const struct h264_pps *pps, const uint8_t *nal, size_t size);
+
 /* stream_gap.c */
 /* Pushes to either queue must not fail half-way: a DPB full of pictures, the current one and a
  * gap's. */

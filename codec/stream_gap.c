@@ -80,7 +80,7 @@ int h264_stream_fill_gap(struct h264_stream *s, const struct h264_sps *sps,
     if (!sps->gaps_in_frame_num_allowed) {
         s->stats.errors++;
         h264_recovery_breach(s, H264_BREACH_ORDER);
-        if (s->strict)
+        if (s->params.strict)
             return h264_fail(diag, H264_ERR_DATA, "frame_num", h->frame_num,
                              "frames are missing before this one");
     }

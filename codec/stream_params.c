@@ -49,6 +49,17 @@ static int refuse_size(struct h264_stream *s, struct h264_sps *sps, struct h264_
                      "the picture is larger than the daemon allows");
 }
 
+/* A broken set leaves the one before with its id, which may not hold any more. */
+static void sps_refuse(struct h264_stream *s, size_t size, int error)
+{
+    struct h264_bits b;
+    h264_bits_init(&b, s->rbsp.bytes, size);
+    h264_bits_skip(&b, 32); /* header, profile_idc, constraint flags, level_idc */
+    uint32_t id = size > 4 ? h264_bits_ue(&b) : H264_MAX_SPS;
+    if (error != H264_ERR_NOMEM && id < H264_MAX_SPS)
+        s->sps[id].refused = true;
+}
+
 int h264_stream_store_sps(struct h264_stream *s, const uint8_t *nal, size_t size,
                           struct h264_diag *diag)
 {
@@ -60,8 +71,10 @@ int h264_stream_store_sps(struct h264_stream *s, const uint8_t *nal, size_t size
     if (!error)
         error = s->view_index ? h264_subset_sps_parse(s->rbsp.bytes, n, &sps, diag)
                               : h264_sps_parse(s->rbsp.bytes, n, &sps, diag);
-    if (error)
+    if (error) {
+        sps_refuse(s, n, error);
         return error;
+    }
     if (s->params.limits.frame_mbs &&
         (uint32_t)sps->mb_width * sps->mb_height > s->params.limits.frame_mbs)
         return refuse_size(s, sps, diag);
@@ -69,6 +82,7 @@ int h264_stream_store_sps(struct h264_stream *s, const uint8_t *nal, size_t size
     slot = &s->sps[sps->id];
     if (slot->sps && slot->size == n && !memcmp(slot->bytes, s->rbsp.bytes, n)) {
         h264_sps_unref(sps);
+        slot->refused = false;
         return H264_OK;
     }
     bytes = bytes_duplicate(s->rbsp.bytes, n);
@@ -80,7 +94,7 @@ int h264_stream_store_sps(struct h264_stream *s, const uint8_t *nal, size_t size
     free(slot->bytes);
     sps->serial = ++s->sps_count;
     h264_sps_unref(slot->sps);
-    *slot = (struct h264_stored_sps){bytes, n, sps};
+    *slot = (struct h264_stored_sps){bytes, n, sps, false};
     h264_sps_unref(s->last_sps);
     s->last_sps = h264_sps_ref(sps);
     return error;
@@ -141,11 +155,15 @@ int h264_stream_store_pps(struct h264_stream *s, const uint8_t *nal, size_t size
         return h264_fail(diag, error, "pic_parameter_set_id", (int64_t)n,
                          "the picture parameter set is malformed");
     slot = &s->pps[pps_id];
-    if (slot->pps && slot->size == n && !memcmp(slot->bytes, s->rbsp.bytes, n))
+    if (slot->pps && slot->size == n && !memcmp(slot->bytes, s->rbsp.bytes, n)) {
+        slot->refused = false;
         return H264_OK;
+    }
     error = parse_either(s, n, sps_id, &pps, &format, diag);
-    if (error)
+    if (error) {
+        slot->refused = error != H264_ERR_NOMEM;
         return error;
+    }
     bytes = bytes_duplicate(s->rbsp.bytes, n);
     if (!bytes) {
         h264_pps_unref(pps);
@@ -153,7 +171,7 @@ int h264_stream_store_pps(struct h264_stream *s, const uint8_t *nal, size_t size
     }
     free(slot->bytes);
     h264_pps_unref(slot->pps);
-    *slot = (struct h264_stored_pps){bytes, n, pps, format};
+    *slot = (struct h264_stored_pps){bytes, n, pps, format, false};
     return H264_OK;
 }
 

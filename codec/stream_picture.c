@@ -214,29 +214,6 @@ static void picture_move_sei(struct h264_stream *s, struct h264_picture *pic)
     sei_clear(s);
 }
 
-/* FNV-1a of its size and first bytes, which a header and some macroblocks take. */
-static uint32_t slice_hash(const uint8_t *nal, size_t size)
-{
-    uint32_t hash = 2166136261u;
-    for (size_t i = 0; i < size && i < 256; i++)
-        hash = (hash ^ nal[i]) * 16777619u;
-    return hash;
-}
-
-void h264_stream_note_first(struct h264_stream *s, const uint8_t *nal, size_t size)
-{
-    struct h264_recent *r = &s->recovering.recent;
-    uint32_t hash = slice_hash(nal, size);
-    unsigned most = sizeof(r->at) / sizeof(*r->at);
-    for (unsigned i = 0; i < most; i++)
-        if (r->at[i].size == (uint32_t)size && r->at[i].hash == hash &&
-            r->at[i].poc == s->cur->output_poc)
-            h264_picture_damage(s->cur);
-    r->at[r->next % most].poc = s->cur->output_poc;
-    r->at[r->next % most].size = (uint32_t)size;
-    r->at[r->next++ % most].hash = hash;
-}
-
 int h264_stream_begin_picture(struct h264_stream *s, const struct h264_sps *sps,
                               const struct h264_slice_header *h, struct h264_diag *diag)
 {

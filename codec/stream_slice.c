@@ -198,7 +198,7 @@ int h264_stream_place_slice(struct h264_stream *s, const struct h264_sps *sps,
         error = h264_stream_begin_picture(s, sps, h, finished ? NULL : diag);
         if (error || !s->cur)
             return finished ? finished : error;
-        h264_stream_note_first(s, nal, size);
+        h264_stream_judge_picture(s, h, pps, nal, size);
         break;
     case SAME_PICTURE:
         break;

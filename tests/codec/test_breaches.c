@@ -151,6 +151,162 @@ static void test_late_picture(void **state)
     close_stream(&c);
 }
 
+/* Another picture with the POC of one before, with other bytes. */
+static void test_poc_twice(void **state)
+{
+    struct ctx c = plain_ctx(4, 2);
+    open_stream(&c);
+    low_delay_run(&c, 2);
+    slice(&c, REF_P(.frame_num = 2, .poc_lsb = 2, .data = 0x77, .data_bits = 8));
+    slice(&c, REF_P(.frame_num = 3, .poc_lsb = 6));
+    slice(&c, IDR(.idr_pic_id = 1));
+    slice(&c, REF_P(.frame_num = 1, .poc_lsb = 2));
+    flush(&c);
+    assert_int_equal(c.decoded_count, 6);
+    for (unsigned i = 0; i < 6; i++)
+        assert_int_equal(c.decoded[i]->damage.corrupt, i == 2);
+    close_stream(&c);
+}
+
+/* A breach in each picture is a habit of the encoder: after three it is not told any more. */
+static void test_poc_habit(void **state)
+{
+    struct ctx c = plain_ctx(4, 2);
+    open_stream(&c);
+    slice(&c, IDR(.idr_pic_id = 0));
+    for (unsigned i = 1; i < 9; i++)
+        slice(&c, REF_P(.frame_num = i, .data = i, .data_bits = 8));
+    flush(&c);
+    assert_int_equal(c.decoded_count, 9);
+    for (unsigned i = 0; i < 9; i++)
+        assert_int_equal(c.decoded[i]->damage.corrupt, i > 0 && i < 4);
+    close_stream(&c);
+}
+
+static void test_idr_frame_num(void **state)
+{
+    struct ctx c = plain_ctx(4, 2);
+    open_stream(&c);
+    slice(&c, IDR(.idr_pic_id = 0, .frame_num = 5));
+    slice(&c, IDR(.idr_pic_id = 1));
+    flush(&c);
+    assert_int_equal(c.decoded[0]->damage.corrupt, 1);
+    assert_int_equal(c.decoded[1]->damage.corrupt, 0);
+    close_stream(&c);
+}
+
+/* Pictures that refer to an IDR picture whose POC is not 0 take it wrongly. */
+static void test_idr_poc(void **state)
+{
+    struct ctx c = plain_ctx(4, 2);
+    open_stream(&c);
+    slice(&c, IDR(.idr_pic_id = 0, .poc_lsb = 6));
+    slice(&c, REF_P(.frame_num = 1, .poc_lsb = 8));
+    slice(&c, IDR(.idr_pic_id = 1));
+    slice(&c, REF_P(.frame_num = 1, .poc_lsb = 2));
+    flush(&c);
+    assert_int_equal(doubted_before(&c, 0), 0);
+    assert_int_equal(doubted_before(&c, 1), 1);
+    assert_int_equal(doubted_before(&c, 3), 0);
+    close_stream(&c);
+}
+
+/* An IDR picture that comes again stands at a wrong place, but its samples are sound. Behind the
+ * end of a sequence the same one may come. */
+static void test_idr_twice(void **state)
+{
+    struct ctx c = plain_ctx(4, 2);
+    struct bw end = {.bits = 0};
+    open_stream(&c);
+    slice(&c, IDR(.idr_pic_id = 3));
+    c.tag = 1;
+    slice(&c, IDR(.idr_pic_id = 3));
+    c.tag = 2;
+    bw_u(&end, 8, 10);
+    feed(&c, &end);
+    slice(&c, IDR(.idr_pic_id = 3));
+    slice(&c, REF_P(.frame_num = 1, .poc_lsb = 2));
+    slice(&c, IDR(.idr_pic_id = 3));
+    flush(&c);
+    assert_int_equal(c.decoded_count, 5);
+    for (unsigned i = 0; i < 5; i++) {
+        assert_int_equal(c.decoded[i]->damage.corrupt, i == 1);
+        assert_int_equal(c.decoded[i]->damage.latest, 0);
+    }
+    close_stream(&c);
+}
+
+static void test_reserved_profile(void **state)
+{
+    struct ctx c = plain_ctx(4, 2);
+    c.sps.profile_idc = 99;
+    open_stream(&c);
+    low_delay_run(&c, 2);
+    flush(&c);
+    assert_int_equal(c.decoded[0]->damage.corrupt, 1);
+    assert_int_equal(c.decoded[1]->damage.corrupt, 1);
+    close_stream(&c);
+}
+
+/* A set that is refused leaves the one before: nobody knows whether that still holds. */
+static void test_refused_sets(void **state)
+{
+    for (unsigned way = 0; way < 2; way++) {
+        struct ctx c = plain_ctx(4, 2);
+        struct bw broken = {.bits = 0};
+        if (way == 0) {
+            bw_u(&broken, 32, 0x67640028);
+            bw_ue(&broken, 0);
+            bw_ue(&broken, 9); /* chroma_format_idc */
+        } else {
+            bw_u(&broken, 8, 0x68);
+            bw_ue(&broken, 0);
+            bw_ue(&broken, 0);
+            bw_u(&broken, 2, 0);
+            bw_ue(&broken, 9); /* num_slice_groups_minus1 */
+        }
+        bw_u(&broken, 32, 0x55555555);
+        bw_trailing(&broken);
+        open_stream(&c);
+        low_delay_run(&c, 2);
+        assert_int_equal(feed(&c, &broken), H264_ERR_DATA);
+        slice(&c, REF_P(.frame_num = 2, .poc_lsb = 4));
+        send_sets(&c);
+        slice(&c, IDR(.idr_pic_id = 1));
+        flush(&c);
+        assert_int_equal(c.decoded_count, 4);
+        for (unsigned i = 0; i < 4; i++)
+            assert_int_equal(c.decoded[i]->damage.corrupt, i == 2);
+        close_stream(&c);
+    }
+}
+
+/* Bytes that no NAL unit may have, within a slice. */
+static void test_forbidden_bytes(void **state)
+{
+    static const struct {
+        uint8_t bytes[5];
+        bool forbidden;
+    } tails[] = {{{0, 0, 2, 0x55, 0x80}, true},  {{0, 0, 0, 0x55, 0x80}, true},
+                 {{0, 0, 3, 0x55, 0x80}, true},  {{0, 0, 3, 1, 0x80}, false},
+                 {{0, 0, 4, 0x55, 0x80}, false}, {{0x80, 0, 0, 0, 0}, false}};
+    for (unsigned i = 0; i < sizeof(tails) / sizeof(tails[0]); i++) {
+        struct ctx c = plain_ctx(4, 2);
+        struct bw w = {.bits = 0};
+        uint8_t nal[256];
+        size_t size;
+        open_stream(&c);
+        write_slice(&w, &IDR(.idr_pic_id = 0), &c.sps, &c.pps);
+        size = bw_nal(&w, nal);
+        memcpy(nal + size, tails[i].bytes, 5);
+        h264_stream_feed(c.s, nal, size + 5, c.tag, &c.diag);
+        flush(&c);
+        assert_int_equal(c.decoded_count, 1);
+        assert_int_equal(c.decoded[0]->damage.corrupt, tails[i].forbidden);
+        close_stream(&c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -162,6 +318,14 @@ int main(void)
         cmocka_unit_test(test_astray),
         cmocka_unit_test(test_repeated_picture),
         cmocka_unit_test(test_late_picture),
+        cmocka_unit_test(test_poc_twice),
+        cmocka_unit_test(test_poc_habit),
+        cmocka_unit_test(test_idr_frame_num),
+        cmocka_unit_test(test_idr_poc),
+        cmocka_unit_test(test_idr_twice),
+        cmocka_unit_test(test_reserved_profile),
+        cmocka_unit_test(test_refused_sets),
+        cmocka_unit_test(test_forbidden_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

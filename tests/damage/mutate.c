@@ -100,6 +100,10 @@ static void keep(struct run *r, const struct shown *f)
 {
     r->tally->kept++;
     r->tally->kept_marked += f->marked;
+    if (f->marked && opt.verbose)
+        printf("mutation %" PRIu64 " %s %s: frame %u is outside of damage, and marked\n",
+               r->d.number, mutation_names[r->d.kind], r->d.source->name,
+               (unsigned)(f - r->out.at));
 }
 
 /* Without tags a unit may join the picture before it. */
