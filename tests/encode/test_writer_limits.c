@@ -50,6 +50,7 @@ static void parameter_sets(void **state)
         rbsp_of(w, &at, rbsp, &size);
         assert_int_equal(h264_pps_parse(rbsp, size, 1, &pps, &diag), 0);
         atomic_store(&w->sps.refs, 1);
+        memset(w->sps.vui.log2_max_mv_length, 15, 2); /* the writer's own */
         atomic_store(&w->pps.refs, 1);
         assert_memory_equal(sps, &w->sps, sizeof(*sps));
         memset(&w->pps.lists, 0, sizeof(w->pps.lists)); /* it has none */
