@@ -63,7 +63,7 @@ struct settings_debug {
 };
 
 struct settings_limits {
-    uint64_t clients, clients_per_uid, streams;
+    uint64_t clients, clients_per_uid, streams, resting;
     uint64_t restarts, restart_window_ms;
     uint64_t access_unit, nal_unit, picture; /* bytes, bytes, macroblocks */
     uint64_t kept_units;                     /* bytes */

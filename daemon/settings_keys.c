@@ -65,6 +65,8 @@ static const struct settings_key keys[] = {
     {"clients_per_uid", KIND_NUMBER, AT(limits.clients_per_uid), 1, 10000, 128,
      "most connections of one user"},
     {"streams", KIND_NUMBER, AT(limits.streams), 1, 10000, 64, "most open streams"},
+    {"resting", KIND_NUMBER, AT(limits.resting), 0, 10000, 4096,
+     "most streams that do not count as open: ended ones, and files whose reader holds all frames"},
     {"hello_ms", KIND_NUMBER, AT(timing.hello_ms), 10, 600000, 5000,
      "time for a client to say hello"},
     {"ping_ms", KIND_NUMBER, AT(timing.ping_ms), 10, 600000, 5000, "silence before a ping"},

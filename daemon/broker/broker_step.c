@@ -4,8 +4,8 @@
  *
  * Messages only change state, so nothing here is called from within a message. The order is:
  * streams of clients that leave; sessions that are over; sources that are kept open; trials and
- * deaths of workers; sources that come back; what waits is handed to workers; ends are told; memory
- * goes. A step that changes state again asks for another one.
+ * deaths of workers; sources that come back; streams that rested; what waits is handed to workers;
+ * ends are told; memory goes. A step that changes state again asks for another one.
  */
 #include "daemon/broker/broker_step.h"
 
@@ -15,6 +15,7 @@
 #include "daemon/broker/kept_open.h"
 #include "daemon/broker/placeholder.h"
 #include "daemon/broker/reconnect.h"
+#include "daemon/broker/resting.h"
 #include "daemon/broker/stream_messages.h"
 #include "daemon/broker/worker_handover.h"
 #include "daemon/broker/worker_recovery.h"
@@ -80,6 +81,7 @@ void broker_step(struct broker *b, uint64_t now_ms)
     recovery_progress(b, now_ms);
     recovery_deaths(b, now_ms);
     reconnect_due(b, now_ms);
+    resting_step(b);
     if (!b->closing)
         worker_handover(b, now_ms);
     placeholders_step(b, now_ms);

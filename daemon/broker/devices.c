@@ -170,11 +170,12 @@ void devices_opened(struct worker_process *w, const Pelton__Device *m)
     d->known = true;
 }
 
+/* Those that it decodes, or is to decode. */
 static unsigned streams_of(const struct broker *b, const struct worker_process *w)
 {
     unsigned n = 0;
     for (const struct broker_stream *s = b->streams; s; s = s->next)
-        n += s->worker == w && s->state != STREAM_ENDED && s->state != STREAM_CLOSED;
+        n += s->worker == w && stream_needs_worker(s);
     return n;
 }
 

@@ -16,6 +16,7 @@
 #include "daemon/broker/broker_stream.h"
 #include "daemon/broker/client.h"
 #include "daemon/broker/opened_source.h"
+#include "daemon/broker/resting.h"
 #include "daemon/log.h"
 
 #include <stdio.h>
@@ -73,7 +74,7 @@ static void kept_start(struct named_source *n, uint64_t now_ms)
     struct broker *b = n->broker;
     struct frame none = {.h = {.type = WIRE_OPEN}};
     struct pelton_failure failure = {.code = PELTON_ERR_NOMEM, .cause = "out of memory"};
-    bool room = quota_admits(QUOTA_STREAMS, b->settings, &b->quotas, b->n_streams);
+    bool room = resting_make_room(b);
     struct broker_stream *s = room ? keeper_stream(n) : NULL;
     n->kept.opened_ms = now_ms;
     if (!room) {

@@ -12,6 +12,7 @@
 #include "daemon/broker/named.h"
 #include "daemon/broker/opened_source.h"
 #include "daemon/broker/reload.h"
+#include "daemon/broker/resting.h"
 #include "daemon/broker/status.h"
 #include "daemon/broker/stream_delivery.h"
 
@@ -39,7 +40,7 @@ static void request_open(struct client *c, struct frame *f, ProtobufCMessage *bo
         why = "an object number is 0 or in use";
     } else if (f->h.type == WIRE_PROBE && !((Pelton__Probe *)body)->source) {
         why = "a probe without its source";
-    } else if (!quota_admits(QUOTA_STREAMS, b->settings, &b->quotas, b->n_streams)) {
+    } else if (!resting_make_room(b)) {
         why = "the daemon has as many streams open as it may have";
         code = PELTON_ERR_LIMIT;
     }

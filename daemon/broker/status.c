@@ -11,6 +11,7 @@
 #include "daemon/broker/frame_memory.h"
 #include "daemon/broker/named.h"
 #include "daemon/broker/reader_pool.h"
+#include "daemon/broker/resting.h"
 #include "daemon/broker/worker_process.h"
 #include "daemon/config_source.h"
 #include "daemon/log.h"
@@ -38,6 +39,7 @@ static Pelton__SourceState__State state_of(const struct broker_stream *s)
     case STREAM_CLOSED:
         return PELTON__SOURCE_STATE__STATE__ENDED;
     case STREAM_OPEN:
+    case STREAM_RESTING:
         break;
     }
     return !s->replied       ? PELTON__SOURCE_STATE__STATE__OPENING
@@ -137,7 +139,7 @@ static int64_t quota_used(const struct client *c, enum quota q)
     case QUOTA_CLIENTS_PER_UID:
         return clients_of(b, c->uid);
     case QUOTA_STREAMS:
-        return b->n_streams;
+        return resting_places_used(b);
     case QUOTA_DESCRIPTORS:
         return descriptors_used();
     case QUOTA_QUEUE:

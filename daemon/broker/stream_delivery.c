@@ -139,6 +139,8 @@ void delivery_release(struct broker_stream *s, const Pelton__Release *m)
     /* a pool from before placeholders has another epoch now */
     for (struct reader_pool *q = p ? NULL : s->delivery.pools; q && !done; q = q->next)
         done = q->worker_epoch && slot_release(s, q, m->slot, m->generation, SLOT_CLIENT);
+    if (done && s->state == STREAM_RESTING)
+        broker_changed(s->broker);
     if (done)
         pools_trim(&s->delivery);
 }
@@ -207,7 +209,8 @@ static void pending_send(struct broker_stream *s, struct pending_frame *f)
     reader_pool_send(f->pool, f->msg.slot);
     f->msg.dropped_client += d->dropped_client;
     d->sent++;
-    d->age_ns = monotonic_ns() - f->msg.received_ns;
+    d->sent_ns = monotonic_ns();
+    d->age_ns = d->sent_ns - f->msg.received_ns;
     client_send(s->client, WIRE_FRAME_READY, 0, s->object_id, &f->msg.base);
 }
 

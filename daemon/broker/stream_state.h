@@ -4,7 +4,8 @@
  *
  * QUEUED -> OPEN -> ENDED -> CLOSED is the happy path. OPEN -> OVER -> WAITING -> QUEUED where the
  * source is opened again. OPEN -> QUEUED where the worker has died or the configuration has
- * changed. Each state may become ENDED (with a failure) or CLOSED (by the client).
+ * changed. OPEN -> RESTING -> QUEUED where its reader holds every slot, and another stream needs
+ * its place. Each state may become ENDED (with a failure) or CLOSED (by the client).
  */
 #ifndef PELTON_STREAM_STATE_H
 #define PELTON_STREAM_STATE_H
@@ -24,6 +25,7 @@ enum stream_state {
     STREAM_QUEUED,  /* waits for its worker, or for one to be chosen */
     STREAM_WAITING, /* its source is opened again at retry_ms */
     STREAM_OPEN,    /* the worker has it under the number wid */
+    STREAM_RESTING, /* its place is another's until its reader gives a slot back (resting.c) */
     STREAM_OVER,    /* the worker's session has ended; the next step ends it or opens it again */
     STREAM_ENDED,   /* kept for its totals until the client closes it */
     STREAM_CLOSED   /* its memory goes with the next step */
@@ -67,6 +69,7 @@ struct stream_delivery {
     uint64_t sequence_base;       /* of the worker's numbers, which begin anew each time */
     uint64_t moved_base;          /* the same where its address has changed */
     int64_t age_ns;               /* of the last frame when it was sent */
+    int64_t sent_ns;              /* when that was */
     double tick_s;                /* of the present format */
     struct frame_spacing spacing; /* by max_fps */
     bool left_out;                /* the base view was */
@@ -109,6 +112,12 @@ static inline const char *stream_name(const struct broker_stream *s)
 {
     const Pelton__Open *o = s->source.open;
     return o->name[0] ? o->name : o->uri[0] ? o->uri : "input";
+}
+
+/* It has a worker's session, or is to get one. */
+static inline bool stream_needs_worker(const struct broker_stream *s)
+{
+    return s->state != STREAM_RESTING && s->state != STREAM_ENDED && s->state != STREAM_CLOSED;
 }
 
 /* Whether it is the daemon's own: it keeps a source open (kept_open.c). */

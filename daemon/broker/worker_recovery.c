@@ -50,7 +50,7 @@ static void stream_survive(struct broker_stream *s, bool by_stream, bool alone)
 }
 
 /* Nobody knows where to go on in a stream without frames that are counted. A probe begins anew. */
-static bool can_resume(const struct broker_stream *s)
+bool recovery_can_resume(const struct broker_stream *s)
 {
     uint32_t transport = s->source.open->transport;
     return s->source.resumable &&
@@ -87,7 +87,7 @@ static void stream_judge(struct broker_stream *s, uint64_t now_ms)
 {
     if (s->deaths.strikes >= STRIKES) {
         stream_quarantine(s, now_ms);
-    } else if (!can_resume(s)) {
+    } else if (!recovery_can_resume(s)) {
         stream_give_up(s);
     } else {
         s->deaths.lost.code = 0;

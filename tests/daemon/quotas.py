@@ -106,7 +106,7 @@ def connections(args, name):
 
 
 def open_streams(args):
-    with t.Daemon(args, "-c", "streams=2") as daemon:
+    with t.Daemon(args, "-c", "streams=2", "-c", "resting=0") as daemon:
         t.warm_up(args, daemon, CLIP)
         command = [args.bin + "/pelton", "decode", "--socket", daemon.socket, "-loglevel", "error",
                    "-i", CLIP, "-f", "rawvideo", "-"]

@@ -5,6 +5,7 @@
 #include "tests/daemon/broker/broker_world.h"
 
 #include "daemon/broker/client_link.h"
+#include "daemon/broker/resting.h"
 #include "daemon/broker/stream_delivery.h"
 
 #include <setjmp.h>
@@ -126,6 +127,92 @@ static void a_client_goes(void **state)
     assert_null(w.b.asks);
 }
 
+/* A file whose reader holds all three slots. */
+static struct broker_stream *standing_still(uint32_t number)
+{
+    struct broker_stream *s =
+        world_stream(w.b.clients ? w.b.clients : world_client(&w), number, WORLD_FILE);
+    s->source.open->policy = PELTON_LOSSLESS;
+    s->delivery.credit = UINT64_MAX;
+    world_step(&w);
+    world_info(s);
+    world_format(s, 3);
+    for (uint32_t i = 0; i < 3; i++)
+        world_frame(s, i, i);
+    links_take();
+    return s;
+}
+
+static void the_stillest_stream_rests(void **state)
+{
+    w.settings.limits.streams = 2;
+    w.settings.limits.resting = 10;
+    struct broker_stream *first = standing_still(1), *second = standing_still(2);
+    assert_false(resting_make_room(&w.b)); /* both are at work until a moment ago */
+    first->delivery.sent_ns -= 1000000000;
+    second->delivery.sent_ns -= 2000000000;
+    assert_true(resting_make_room(&w.b));
+    assert_string_equal(world_step(&w), "w0 CLOSE 2");
+    assert_int_equal(second->state, STREAM_RESTING);
+    assert_int_equal(resting_places_used(&w.b), 1);
+    world_frame(second, 3, 0); /* was on its way */
+    assert_string_equal(world_step(&w), "");
+}
+
+static void a_resting_stream_goes_on_when_a_slot_comes_back(void **state)
+{
+    w.settings.limits.streams = 1;
+    w.settings.limits.resting = 10;
+    struct broker_stream *s = standing_still(1);
+    s->delivery.sent_ns -= 1000000000;
+    assert_true(resting_make_room(&w.b));
+    struct broker_stream *other = standing_still(2);
+    assert_int_equal(s->state, STREAM_RESTING);
+    world_release(s, 1, 1);
+    assert_string_equal(world_step(&w), ""); /* the place is the other's, who is at work */
+    assert_int_equal(s->state, STREAM_RESTING);
+    other->delivery.sent_ns -= 1000000000;
+    assert_string_equal(world_later(&w, 1000), "w0 CLOSE 2, w0 OPEN 3 from 3");
+    assert_int_equal(other->state, STREAM_RESTING);
+    world_info(s);
+    world_format(s, 3);
+    world_frame(s, 3, 0); /* its old slots are the reader's still */
+    assert_string_equal(links_take(), "c1 SOURCE_STATE 1 running, c1 FORMAT_CHANGED 1 epoch 2, "
+                                      "c1 FRAME_READY 1 #3");
+}
+
+static void who_cannot_go_on_does_not_rest(void **state)
+{
+    w.settings.limits.streams = 1;
+    w.settings.limits.resting = 10;
+    struct broker_stream *s = standing_still(1);
+    s->delivery.sent_ns -= 1000000000;
+    s->source.resumable = false;
+    assert_false(resting_make_room(&w.b));
+    s->source.resumable = true;
+    w.settings.limits.resting = 0;
+    assert_false(resting_make_room(&w.b));
+    w.settings.limits.resting = 10;
+    world_release(s, 0, 0);
+    assert_false(resting_make_room(&w.b));
+    assert_int_equal(w.b.quotas.refused[QUOTA_STREAMS], 3);
+}
+
+static void ended_streams_do_not_count(void **state)
+{
+    w.settings.limits.streams = 1;
+    w.settings.limits.resting = 1;
+    struct broker_stream *s = standing_still(1);
+    world_eos(s, 0);
+    world_step(&w);
+    assert_true(resting_make_room(&w.b));
+    struct broker_stream *second = standing_still(2);
+    world_eos(second, 0);
+    world_step(&w);
+    assert_int_equal(resting_places_used(&w.b), 1); /* one may rest */
+    assert_false(resting_make_room(&w.b));
+}
+
 static void a_worker_that_lies_is_killed(void **state)
 {
     struct broker_stream *s = running(PELTON_LOSSLESS);
@@ -164,6 +251,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_close_frees_the_number_at_once, setup, teardown),
         cmocka_unit_test_setup_teardown(late_words_of_a_worker, setup, teardown),
         cmocka_unit_test_setup_teardown(a_client_goes, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_stillest_stream_rests, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_resting_stream_goes_on_when_a_slot_comes_back, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(who_cannot_go_on_does_not_rest, setup, teardown),
+        cmocka_unit_test_setup_teardown(ended_streams_do_not_count, setup, teardown),
         cmocka_unit_test_setup_teardown(a_worker_that_lies_is_killed, setup, teardown),
         cmocka_unit_test_setup_teardown(a_thousand_streams, setup, teardown),
     };

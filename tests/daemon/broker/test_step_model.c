@@ -8,6 +8,7 @@
 
 #include "daemon/broker/client_link.h"
 #include "daemon/broker/reader_pool.h"
+#include "daemon/broker/resting.h"
 #include "daemon/broker/stream_delivery.h"
 #include "daemon/broker/worker_link.h"
 #include "daemon/log.h"
@@ -60,6 +61,8 @@ static void client_acts(uint32_t action)
     uint32_t number = 1 + below(NUMBERS);
     if (action == 0 && w.b.n_clients < CLIENTS)
         world_client(&w);
+    if (action == 0)
+        resting_make_room(&w.b);
     if (!c)
         return;
     if (action == 1)
@@ -111,6 +114,7 @@ static void session_acts(struct broker_stream *s, uint32_t action)
         for (uint32_t slot = 0; slot < SLOTS; slot++)
             if (p->slots[slot].state == SLOT_FREE) {
                 world_frame(s, s->delivery.next_sequence - s->delivery.sequence_base, slot);
+                s->delivery.sent_ns -= below(2) ? 1000000000 : 0; /* it may have been long ago */
                 break;
             }
 }
@@ -175,6 +179,7 @@ static void check_stream(const struct broker_stream *s)
     CHECK(s->state != STREAM_WAITING || s->retry.retry_ms > w.now_ms);
     if (s->state == STREAM_QUEUED)
         CHECK(b->devices->state == DEVICES_READY ? s->worker && s->worker->trial : is_asked());
+    CHECK(s->state != STREAM_RESTING || (s->source.resumable && !s->source.live && !s->probe));
     CHECK(s->state != STREAM_ENDED || s->eos_sent || s->delivery.head);
     CHECK(s->state != STREAM_ENDED || !s->source.named);
 }
@@ -202,6 +207,8 @@ static void run(uint64_t seed)
     static const char *const devices[] = {NULL, "cpu", "a,b", "all", "a,b,c"};
     random_state = seed;
     world_open(&w, devices[below(sizeof(devices) / sizeof(*devices))]);
+    w.settings.limits.streams = 1 + below(STREAMS);
+    w.settings.limits.resting = below(STREAMS);
     for (int i = 0; i < TURNS; i++) {
         for (uint32_t n = below(4); n; n--)
             event(); /* several in one turn */

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Who gives a place up, and who gets it back: see resting.h.
+ *
+ * A stream rests only where another one needs its place, because it decodes from its start again.
+ * Its frames keep their memory and their sequence numbers, and none is missing. The failure mode is
+ * that nobody can rest: then a new stream is refused, and one that wants to go on waits for a tick
+ * of the broker's timer.
+ */
+#include "daemon/broker/resting.h"
+
+#include "daemon/broker/broker_stream.h"
+#include "daemon/broker/stream_delivery.h"
+#include "daemon/broker/worker_recovery.h"
+#include "daemon/log.h"
+#include "daemon/monotonic.h"
+
+/* A reader that gives slots back more often is at work. */
+#define STILL_NS 100000000
+
+static unsigned resting_count(const struct broker *b)
+{
+    unsigned n = 0;
+    for (const struct broker_stream *s = b->streams; s; s = s->next)
+        n += s->state == STREAM_RESTING || s->state == STREAM_ENDED;
+    return n;
+}
+
+unsigned resting_places_used(const struct broker *b)
+{
+    unsigned resting = resting_count(b);
+    uint64_t most = b->settings->limits.resting;
+    return b->n_streams - (resting < most ? resting : (unsigned)most);
+}
+
+/* It can go on with the frame that is due, and nobody waits for one. */
+static bool may_rest(const struct broker_stream *s)
+{
+    bool still =
+        delivery_stands_still(&s->delivery) && monotonic_ns() - s->delivery.sent_ns > STILL_NS;
+    return still && s->state == STREAM_OPEN && s->replied && !s->probe && !s->source.named &&
+           !s->source.live && !s->deaths.strikes && s->delivery.credit == UINT64_MAX &&
+           recovery_can_resume(s);
+}
+
+static struct broker_stream *longest_still(const struct broker *b)
+{
+    struct broker_stream *best = NULL;
+    for (struct broker_stream *s = b->streams; s; s = s->next)
+        if (may_rest(s) && (!best || s->delivery.sent_ns < best->delivery.sent_ns))
+            best = s;
+    return best;
+}
+
+static void stream_rest(struct broker_stream *s)
+{
+    log_line(LOG_LEVEL_DEBUG, "%s: rests, its reader holds all frames", stream_name(s));
+    stream_withdraw(s);
+    stream_enter(s, STREAM_RESTING);
+    delivery_keep_drops(&s->delivery);
+}
+
+/* Gives a place, where one is free or another stream rests instead. */
+static bool place_find(struct broker *b)
+{
+    if (resting_places_used(b) < b->settings->limits.streams)
+        return true;
+    struct broker_stream *s =
+        resting_count(b) < b->settings->limits.resting ? longest_still(b) : NULL;
+    if (s)
+        stream_rest(s);
+    return s != NULL;
+}
+
+bool resting_make_room(struct broker *b)
+{
+    return place_find(b) ||
+           quota_admits(QUOTA_STREAMS, b->settings, &b->quotas, resting_places_used(b));
+}
+
+void resting_step(struct broker *b)
+{
+    for (struct broker_stream *s = b->streams; s; s = s->next) {
+        bool wants = s->state == STREAM_RESTING && !delivery_stands_still(&s->delivery);
+        if (wants && place_find(b))
+            stream_enter(s, STREAM_QUEUED);
+    }
+}
