@@ -17,6 +17,7 @@
 
 #define PAGE_ALIGN       4096u
 #define POOL_FIRST_SLOTS 4u
+#define POOL_FIRST_BYTES (8u << 20) /* small frames: each import costs a driver's call or five */
 
 void feed_format_plane(struct feed_format *f, uint32_t width, uint32_t rows, uint32_t align)
 {
@@ -119,8 +120,12 @@ static int pool_fill_grey(struct pool *pool)
 /* As many slots as there are, so that there are few parts; the last part takes all that is left. */
 static struct pool_part part_next(const struct pool *pool)
 {
+    uint64_t size = pool->format.slot_size, small = POOL_FIRST_BYTES / (size ? size : 1);
     uint32_t left = pool->format.slots - pool->ready,
-             count = pool->ready ? pool->ready : POOL_FIRST_SLOTS;
+             first = small > left               ? left
+                     : small > POOL_FIRST_SLOTS ? (uint32_t)small
+                                                : POOL_FIRST_SLOTS,
+             count = pool->ready ? pool->ready : first;
     bool last = count >= left || pool->part_count + 1 == POOL_PARTS ||
                 pool->format.slot_size % PAGE_ALIGN; /* parts begin with a page */
     return (struct pool_part){.first = pool->ready, .count = last ? left : count};

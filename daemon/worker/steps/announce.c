@@ -219,6 +219,19 @@ static uint8_t grey_of_conversion(const struct feed_format *f)
     return missing ? f->wish.depth : 0;
 }
 
+/* Frames that there will be at most; UINT64_MAX: nobody knows. */
+static uint64_t frames_most(const struct pelton_open_params *p)
+{
+    uint64_t wanted = p->n_wanted_us;
+    for (uint32_t i = 0; i < p->n_wanted; i++)
+        wanted += p->wanted[i].count;
+    if (p->fields || p->views == PELTON_VIEWS_BOTH)
+        return UINT64_MAX;
+    if (!wanted || p->loop)
+        wanted = UINT64_MAX;
+    return p->max_frames && p->max_frames < wanted ? p->max_frames : wanted;
+}
+
 /* Whole batches: the reader holds one, one waits for it, and one is filled. */
 static uint32_t pool_batches(const struct session *s, uint32_t slots, uint32_t batch)
 {
@@ -238,7 +251,10 @@ bool session_start_pool(struct session *s, const struct feed_format *format,
         params.grey_depth = grey_of_conversion(format);
     else if (delivered == RECON_GRAY && pixels_by_name(format->pix_fmt, &pixels))
         params.grey_depth = pixels.depth;
+    uint64_t most = frames_most(&s->params);
     params.format.slots = pool_depth(s->engine, s, format->slot_size);
+    if (!s->params.depth && most < params.format.slots)
+        params.format.slots = (uint32_t)most;
     if (s->params.output.batch > 1) {
         params.format.batch = s->params.output.batch;
         params.format.slots = pool_batches(s, params.format.slots, params.format.batch);

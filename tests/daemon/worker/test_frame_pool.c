@@ -12,15 +12,20 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-static struct pool *pool_new(uint32_t slots, uint8_t grey_depth)
+static struct pool *pool_of(uint32_t width, uint32_t rows, uint32_t slots, uint8_t grey_depth)
 {
     struct pool_params params = {.memory = true, .grey_depth = grey_depth, .format.slots = slots};
     struct pool *pool = NULL;
-    feed_format_plane(&params.format, 100, 40, 256);
-    feed_format_plane(&params.format, 50, 20, 256);
+    feed_format_plane(&params.format, width, rows, 256);
+    feed_format_plane(&params.format, width / 2, rows / 2, 256);
     feed_format_close(&params.format);
     assert_int_equal(pool_create(NULL, &params, &pool), 0);
     return pool;
+}
+
+static struct pool *pool_new(uint32_t slots, uint8_t grey_depth)
+{
+    return pool_of(100, 40, slots, grey_depth);
 }
 
 static void test_layout(void **state)
@@ -124,7 +129,7 @@ static void test_memory(void **state)
 /* The first part can be used while the others are made; each doubles the pool. */
 static void test_parts(void **state)
 {
-    struct pool *pool = pool_new(10, 8);
+    struct pool *pool = pool_of(1920, 1080, 10, 8);
     atomic_bool stop = true;
     uint32_t slot, slots = 0;
     uint64_t offset;
@@ -150,6 +155,19 @@ static void test_parts(void **state)
     assert_int_equal(offset, pool->format.slot_size);
     const uint8_t *last = (const uint8_t *)pool->memory + 9 * pool->format.slot_size;
     assert_int_equal(last[pool->format.plane_offset[1]], 128);
+    pool_free(pool);
+}
+
+/* Small frames are one part. */
+static void test_small_frames(void **state)
+{
+    struct pool *pool = pool_of(640, 360, 16, 0);
+    assert_true(pool_whole(pool));
+    assert_int_equal(pool->part_count, 1);
+    pool_free(pool);
+    pool = pool_of(640, 360, 100, 0);
+    assert_false(pool_whole(pool));
+    assert_true(pool->ready > 16);
     pool_free(pool);
 }
 
@@ -184,10 +202,11 @@ static void test_without_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_layout),  cmocka_unit_test(test_slots_in_turn),
-        cmocka_unit_test(test_batches), cmocka_unit_test(test_release),
-        cmocka_unit_test(test_memory),  cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_grey),    cmocka_unit_test(test_without_memory),
+        cmocka_unit_test(test_layout),       cmocka_unit_test(test_slots_in_turn),
+        cmocka_unit_test(test_batches),      cmocka_unit_test(test_release),
+        cmocka_unit_test(test_memory),       cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_grey),         cmocka_unit_test(test_without_memory),
+        cmocka_unit_test(test_small_frames),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
