@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Random clips of many files: clips and frames a second, and pictures decoded for each frame.
 
-  clips_speed.py [--clips N] [--files N] [--frames N] [--stride N] [--readers N] CLIP...
+  clips_speed.py [--clips N] [--files N] [--frames N] [--stride N] [--processes N] [--readers N]
+                 [--batch] CLIP...
 
-Copies of the clips stand for many files. Readers are threads; each has one clip at a time. Every
-clip is compared with a decode of the whole file, by the hashes of its frames. A first round makes
-the indexes. Exit code 1: a frame differs.
+Copies of the clips stand for many files. Readers are threads, so many in each process; each has one
+clip at a time. A first round makes the indexes. The second one is timed, and counts frames alone.
+The third one reads the same clips again, and compares each frame with a decode of the whole file,
+by hashes. With --batch a clip is one array of frames. Exit code 1: a frame differs.
 """
-import argparse, concurrent.futures, random, shutil, sys, tempfile, time
+import argparse, multiprocessing, os, random, shutil, statistics, sys, tempfile, threading, time
 
 from pythontest import md5
 import pelton
@@ -20,45 +22,106 @@ def hashes(stream):
         for frame in stream:
             out.append((frame.number, md5(frame)))
             frame.close()
-        return out, stream.stats()
+        return out
 
 
-def round_of(readers, jobs):
-    start = time.monotonic()
-    with concurrent.futures.ThreadPoolExecutor(readers) as pool:
-        done = list(pool.map(lambda job: hashes(pelton.open(job[0], at=job[2])), jobs))
-    return done, time.monotonic() - start
+def take(job, batch):
+    """Frames, pictures, seconds until the answer, the first and the last frame."""
+    path, numbers = job
+    begin, n, first = time.monotonic(), 0, 0.0
+    with pelton.open(path, at=numbers, batch=len(numbers) if batch else 1) as stream:
+        opened = time.monotonic()
+        for got in stream:
+            n += len(got) if batch else 1
+            first = first or time.monotonic()
+            got.close()
+        end = time.monotonic()
+        return n, stream.stats().pictures, opened - begin, first - begin, end - begin
+
+
+def each(jobs, readers, what):
+    """Results in the order of the jobs, by threads."""
+    out, left, lock = [None] * len(jobs), list(range(len(jobs))), threading.Lock()
+
+    def run():
+        while True:
+            with lock:
+                if not left:
+                    return
+                i = left.pop()
+            out[i] = what(jobs[i])
+
+    threads = [threading.Thread(target=run) for _ in range(readers)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return out
+
+
+def process_main(jobs, args, gate, out):
+    each(jobs[:1], 1, lambda job: take(job, args.batch)) # the connection
+    gate.wait()
+    begin = time.monotonic()
+    rows = each(jobs, args.readers, lambda job: take(job, args.batch))
+    out.put((begin, time.monotonic(), rows))
+    gate.wait()
+    out.put(each(jobs, args.readers, lambda job: hashes(pelton.open(job[0], at=job[1]))))
+
+
+def rounds(jobs, args):
+    """Seconds of the timed round, its rows, and the hashes of each job."""
+    context = multiprocessing.get_context("spawn")
+    shares = [jobs[n::args.processes] for n in range(args.processes)]
+    gate, outs = context.Barrier(args.processes), [context.Queue() for _ in shares]
+    started = [context.Process(target=process_main, args=(share, args, gate, out))
+               for share, out in zip(shares, outs)]
+    for process in started:
+        process.start()
+    timed = [out.get() for out in outs]
+    seconds = max(t[1] for t in timed) - min(t[0] for t in timed)
+    got = [None] * len(jobs)
+    for n, out in enumerate(outs):
+        got[n::args.processes] = out.get()
+    for process in started:
+        process.join()
+    return seconds, [row for t in timed for row in t[2]], got
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     for name, value in (("clips", 1000), ("files", 200), ("frames", 16), ("stride", 2),
-                        ("readers", 16)):
+                        ("processes", 1), ("readers", 16)):
         p.add_argument("--" + name, type=int, default=value)
+    p.add_argument("--batch", action="store_true")
     p.add_argument("clip", nargs="+")
     a = p.parse_args()
     rng = random.Random(1)
-    whole = {clip: hashes(pelton.open(clip))[0] for clip in a.clip}
+    whole = {clip: hashes(pelton.open(clip)) for clip in a.clip}
     with tempfile.TemporaryDirectory() as folder:
-        files = []
+        files, jobs, clip_of = [], [], []
         for i in range(a.files):
             files.append((f"{folder}/{i}.mp4", a.clip[i % len(a.clip)]))
             shutil.copy(files[-1][1], files[-1][0])
-        _, seconds = round_of(a.readers, [(f, c, [0]) for f, c in files])
-        print(f"indexes of {a.files} files: {seconds:.2f} s", flush=True)
-        jobs = []
+        begin = time.monotonic()
+        each([(f, [0]) for f, _ in files], a.readers, lambda job: take(job, False))
+        print(f"indexes of {a.files} files: {time.monotonic() - begin:.2f} s", flush=True)
         for _ in range(a.clips):
             file, clip = rng.choice(files)
             first = rng.randrange(len(whole[clip]) - (a.frames - 1) * a.stride)
-            jobs.append((file, clip, range(first, first + a.frames * a.stride, a.stride)))
-        done, seconds = round_of(a.readers, jobs)
-    bad = sum(got != [whole[job[1]][n] for n in job[2]] for (got, _), job in zip(done, jobs))
-    frames = a.clips * a.frames
-    pictures = sum(stats.pictures for _, stats in done)
-    print(f"{a.clips} clips of {a.frames} frames: {a.clips / seconds:.1f} clips/s, "
-          f"{frames / seconds:.0f} frames/s, {pictures / frames:.2f} pictures a frame, "
-          f"{bad} differ")
-    sys.exit(bool(bad))
+            jobs.append((file, range(first, first + a.frames * a.stride, a.stride)))
+            clip_of.append(clip)
+        seconds, rows, got = rounds(jobs, a)
+    bad = sum(g != [whole[clip][n] for n in job[1]] for g, job, clip in zip(got, jobs, clip_of))
+    frames, pictures = (sum(row[i] for row in rows) for i in (0, 1))
+    answer, first, last = (1000 * statistics.median(row[i] for row in rows) for i in (2, 3, 4))
+    size = sum(os.path.getsize(c) / len(whole[c]) for c in a.clip) / len(a.clip)
+    print(f"{a.clips} clips of {a.frames} frames, {size / 1000:.0f} kB a picture of the files: "
+          f"{a.clips / seconds:.1f} clips/s, {frames / seconds:.0f} frames/s, "
+          f"{pictures / frames:.2f} pictures a frame; median of answer, first, last frame: "
+          f"{answer:.1f}, {first:.1f}, {last:.1f} ms; {bad} differ")
+    sys.exit(bool(bad) or frames != a.clips * a.frames)
 
 
-main()
+if __name__ == "__main__":
+    main()
