@@ -3,12 +3,13 @@
 """Random clips of many files: clips and frames a second, and pictures decoded for each frame.
 
   clips_speed.py [--clips N] [--files N] [--frames N] [--stride N] [--processes N] [--readers N]
-                 [--batch] CLIP...
+                 [--batch] [--socket PATH] CLIP...
 
 Copies of the clips stand for many files. Readers are threads, so many in each process; each has one
 clip at a time. A first round makes the indexes. The second one is timed, and counts frames alone.
 The third one reads the same clips again, and compares each frame with a decode of the whole file,
-by hashes. With --batch a clip is one array of frames. Exit code 1: a frame differs.
+by hashes. With --batch a clip is one array of frames. Without --socket each process has a daemon of
+its own. Exit code 1: a frame differs.
 """
 import argparse, multiprocessing, os, random, shutil, statistics, sys, tempfile, threading, time
 
@@ -59,7 +60,13 @@ def each(jobs, readers, what):
     return out
 
 
+def use(socket):
+    if socket:
+        os.environ["PELTON_SOCKET"] = socket
+
+
 def process_main(jobs, args, gate, out):
+    use(args.socket)
     each(jobs[:1], 1, lambda job: take(job, args.batch)) # the connection
     gate.wait()
     begin = time.monotonic()
@@ -94,8 +101,10 @@ def main():
                         ("processes", 1), ("readers", 16)):
         p.add_argument("--" + name, type=int, default=value)
     p.add_argument("--batch", action="store_true")
+    p.add_argument("--socket", help="of a daemon that runs")
     p.add_argument("clip", nargs="+")
     a = p.parse_args()
+    use(a.socket)
     rng = random.Random(1)
     whole = {clip: hashes(pelton.open(clip)) for clip in a.clip}
     with tempfile.TemporaryDirectory() as folder:
