@@ -85,7 +85,7 @@ static void first_message_is_hello(void)
 /* At limit - 1, limit and limit + 1; and room again when one has gone. */
 static void quotas(void)
 {
-    const char *values[] = {"clients=12", "clients_per_uid=4", "streams=2", NULL};
+    const char *values[] = {"clients=12", "clients_per_uid=4", "streams=2", "resting=0", NULL};
     struct daemon d;
     struct pelton *conn[4], *fifth;
     daemon_start(&d, values);
