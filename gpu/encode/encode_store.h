@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Buffers of streams of one size, and the batches that their pictures form. A stream's thread hands
- * in a job and waits. The first one that finds no batch running takes all jobs that wait, and runs
- * them: so batches are as wide as there is work, and nobody waits for a batch to fill.
+ * in a job and waits. The first one that finds fewer than GPU_ENCODE_FLIGHT batches running takes
+ * all jobs that wait, and runs them: so batches are as wide as there is work, nobody waits for a
+ * batch to fill, and the device has work while the host records the next batch.
  */
 #ifndef PELTON_ENCODE_STORE_H
 #define PELTON_ENCODE_STORE_H
@@ -29,20 +30,14 @@ bool encode_store_fits(const struct encode_store *s, const struct encode_store_p
 bool encode_store_enter(struct encode_store *s, uint32_t *stream);
 void encode_store_leave(struct encode_store *s, uint32_t stream);
 
-/* Where a stream's reconstructions lie: turns of slots of the frame store, and of sets of planes,
- * of which there is one less */
+/* Where a stream's reconstructions lie: turns of slots, as records name references, and of sets of
+ * planes. There is one more than references: that of the picture that is decided. */
 uint32_t encode_store_slot(const struct encode_store *s, uint32_t stream, uint32_t turn);
 uint32_t encode_store_set(const struct encode_store *s, uint32_t stream, uint32_t turn);
 
-/* Work on one picture, of its stream's thread. It is to be accepted, or decided. */
+/* A picture that is to be decided, of its stream's thread */
 struct encode_job {
-    uint32_t stream;
-    const struct rec_view *accept; /* reconstruct these records; NULL: decide */
-    uint32_t set;                  /* accept: of planes that are made */
-    /* Whole macroblocks. Decide: the source. Accept: the reconstruction is put there; NULL: it is
-     * not wanted */
-    uint8_t *frame;
-    /* decide */
+    uint8_t *frame;             /* the source: whole macroblocks, in an arena */
     struct enc_picture picture; /* but its source */
     const int8_t *offsets;      /* of QP; NULL: none */
     struct gpu_encode_result result;

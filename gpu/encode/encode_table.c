@@ -6,6 +6,7 @@
 
 #include "shaders/encode_begin.spv.h"
 #include "shaders/encode_choose.spv.h"
+#include "shaders/encode_deblock.spv.h"
 #include "shaders/encode_field.spv.h"
 #include "shaders/encode_half_samples.spv.h"
 #include "shaders/encode_inter.spv.h"
@@ -21,6 +22,7 @@
 #include "shaders/encode_search_coarse.spv.h"
 #include "shaders/encode_search_half.spv.h"
 #include "shaders/encode_search_whole.spv.h"
+#include "shaders/encode_strength.spv.h"
 
 #define BIT(name)   (1u << ENC_BIND_##name)
 #define SHADER(tag) .name = #tag, .spirv = shader_##tag, .spirv_size = sizeof(shader_##tag)
@@ -33,17 +35,28 @@
 #define INTER_READS  (BIT(PICTURES) | BIT(PLANES) | BIT(MOTION) | BIT(QUANTISER) | BIT(MBS))
 #define INTER_WRITES (BIT(MOTION) | BIT(MBS) | BIT(LEVELS) | BIT(UNFILTERED))
 
+/* Planes of a source, or of a reference */
+#define PLANE_PASSES(of, first_step)                                                               \
+    {SHADER(encode_load),                                                                          \
+     .group = of,                                                                                  \
+     .grid = ENCODE_GRID_PLANE,                                                                    \
+     .step = first_step,                                                                           \
+     .reads = BIT(PICTURES) | BIT(FRAMES),                                                         \
+     .writes = BIT(PLANES)},                                                                       \
+        {SHADER(encode_reduce),     .constants = {0, ENC_PLANE_HALF},                              \
+         .constant_count = 2,       .group = of,                                                   \
+         .grid = ENCODE_GRID_PLANE, .level = 1,                                                    \
+         .step = first_step,        .reads = BIT(PICTURES) | BIT(PLANES),                          \
+         .writes = BIT(PLANES)},                                                                   \
+    {                                                                                              \
+        SHADER(encode_reduce), .constants = {ENC_PLANE_HALF, ENC_PLANE_FOURTH},                    \
+                               .constant_count = 2, .group = of, .grid = ENCODE_GRID_PLANE,        \
+                               .level = 2, .step = first_step,                                     \
+                               .reads = BIT(PICTURES) | BIT(PLANES), .writes = BIT(PLANES)         \
+    }
+
 const struct encode_pass encode_passes[] = {
-    {SHADER(encode_load), .group = ENCODE_PLANES, .grid = ENCODE_GRID_PLANE,
-     .reads = BIT(PICTURES) | BIT(FRAMES), .writes = BIT(PLANES)},
-    {SHADER(encode_reduce), .constants = {0, ENC_PLANE_HALF}, .constant_count = 2,
-     .group = ENCODE_PLANES, .grid = ENCODE_GRID_PLANE, .level = 1,
-     .reads = BIT(PICTURES) | BIT(PLANES), .writes = BIT(PLANES)},
-    {SHADER(encode_reduce), .constants = {ENC_PLANE_HALF, ENC_PLANE_FOURTH}, .constant_count = 2,
-     .group = ENCODE_PLANES, .grid = ENCODE_GRID_PLANE, .level = 2,
-     .reads = BIT(PICTURES) | BIT(PLANES), .writes = BIT(PLANES)},
-    {SHADER(encode_half_samples), .group = ENCODE_REFERENCES_ONLY, .grid = ENCODE_GRID_TILE,
-     .reads = BIT(PICTURES) | BIT(PLANES), .writes = BIT(PLANES)},
+    PLANE_PASSES(ENCODE_PLANES, ENC_STEP_SOURCE),
     {SHADER(encode_begin), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
      .reads = BIT(PICTURES) | BIT(OFFSETS), .writes = BIT(MBS) | BIT(MOTION)},
     {SHADER(encode_intra_first), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
@@ -79,6 +92,13 @@ const struct encode_pass encode_passes[] = {
      .writes = BIT(MBS) | BIT(TOTALS)},
     {SHADER(encode_pack), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
      .reads = BIT(MBS) | BIT(LEVELS), .writes = BIT(COEFFS)},
+    {SHADER(encode_strength), .group = ENCODE_DEBLOCK, .grid = ENCODE_GRID_STRENGTH,
+     .reads = BIT(PICTURES) | BIT(MBS) | BIT(MOTION), .writes = BIT(STRENGTHS)},
+    {SHADER(encode_deblock), .constants = {32, 0}, .constant_count = 2, .group = ENCODE_DEBLOCK,
+     .grid = ENCODE_GRID_COLUMN, .reads = BIT(UNFILTERED) | BIT(STRENGTHS), .writes = BIT(FRAMES)},
+    PLANE_PASSES(ENCODE_REFERENCES, ENC_STEP_REFERENCE),
+    {SHADER(encode_half_samples), .group = ENCODE_REFERENCES, .grid = ENCODE_GRID_TILE,
+     .step = ENC_STEP_REFERENCE, .reads = BIT(PICTURES) | BIT(PLANES), .writes = BIT(PLANES)},
 };
 const uint32_t encode_pass_count = sizeof(encode_passes) / sizeof(encode_passes[0]);
 
@@ -97,12 +117,21 @@ uint32_t encode_pass_steps(const struct encode_pass *pass, uint32_t mb_width, ui
     return pass->grid == ENCODE_GRID_DIAGONAL ? mb_width + 2 * (mb_height - 1) : 1;
 }
 
+/* Parts of columns: each does two rows more than it writes, so it is no shorter than the device
+ * needs to be full (column_groups of gpu/h264/recon_table.c). */
+static uint32_t column_parts(uint32_t mbs, uint32_t mb_height)
+{
+    uint32_t rows = mbs / 1920;
+    return groups(mb_height, rows < 2 ? 2 : rows > 34 ? 34 : rows);
+}
+
 void encode_pass_grid(const struct encode_pass *pass, uint32_t mb_width, uint32_t mb_height,
-                      uint32_t xyz[3])
+                      uint32_t pictures, uint32_t xyz[3])
 {
     uint32_t width = 16 * mb_width, height = 16 * mb_height, edges = 2 * (ENC_MARGIN - 3);
     xyz[0] = mb_width * mb_height;
     xyz[1] = 1;
+    xyz[2] = pictures;
     switch (pass->grid) {
     case ENCODE_GRID_PLANE:
         xyz[0] = groups(ENC_STRIDE(width, pass->level), 16);
@@ -123,6 +152,13 @@ void encode_pass_grid(const struct encode_pass *pass, uint32_t mb_width, uint32_
         break;
     case ENCODE_GRID_DIAGONAL:
         xyz[0] = smaller(mb_height, (mb_width + 1) / 2);
+        break;
+    case ENCODE_GRID_STRENGTH:
+        xyz[0] = groups(mb_width * mb_height, ENC_STRENGTH_MBS);
+        break;
+    case ENCODE_GRID_COLUMN:
+        xyz[0] = mb_width;
+        xyz[1] = column_parts(mb_width * mb_height * pictures, mb_height);
         break;
     case ENCODE_GRID_PICTURE:
         xyz[0] = 1;

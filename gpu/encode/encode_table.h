@@ -17,11 +17,14 @@ enum encode_grid {
     ENCODE_GRID_SEARCH_TILE, /* a tile of macroblocks and a reference */
     ENCODE_GRID_MB,          /* a macroblock */
     ENCODE_GRID_DIAGONAL,    /* a macroblock of the wavefront: one dispatch for each diagonal */
+    ENCODE_GRID_STRENGTH,    /* ENC_STRENGTH_MBS macroblocks */
+    ENCODE_GRID_COLUMN,      /* a part of a column of macroblocks */
     ENCODE_GRID_PICTURE,     /* a picture */
 };
 
-/* When a pass runs */
-enum encode_group { ENCODE_PLANES, ENCODE_REFERENCES_ONLY, ENCODE_DECISIONS };
+/* When a pass runs. ENCODE_PLANES, the decisions, then those that make a reference of the result:
+ * deblocking, and its planes */
+enum encode_group { ENCODE_PLANES, ENCODE_DECISIONS, ENCODE_DEBLOCK, ENCODE_REFERENCES };
 
 struct encode_pass {
     const char *name;
@@ -31,6 +34,7 @@ struct encode_pass {
     enum encode_group group;
     enum encode_grid grid;
     bool of_p;              /* only P pictures need it */
+    uint32_t step;          /* the first one: ENC_STEP_* */
     uint32_t level;         /* of the plane that is written */
     uint32_t reads, writes; /* masks of bindings */
 };
@@ -38,9 +42,9 @@ struct encode_pass {
 extern const struct encode_pass encode_passes[];
 extern const uint32_t encode_pass_count;
 
-/* Workgroups of a pass in x and y, and its dispatches */
+/* Workgroups of a pass, and its dispatches */
 void encode_pass_grid(const struct encode_pass *pass, uint32_t mb_width, uint32_t mb_height,
-                      uint32_t xyz[3]);
+                      uint32_t pictures, uint32_t xyz[3]);
 uint32_t encode_pass_steps(const struct encode_pass *pass, uint32_t mb_width, uint32_t mb_height);
 
 #endif

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Batches of the encoder's passes: buffers, recording, results.
+ *
+ * A batch is two submissions. The first one decides and brings the records to the host, with as
+ * many coefficients as the streams had the last time, and some more. The second one makes
+ * references of the reconstructions, while the host writes bits. Where there were more
+ * coefficients, a third one brings them. All run in order on one queue, so batches share buffers.
  */
 #include "gpu/encode/gpu_encode.h"
 
@@ -8,17 +13,29 @@
 #include "gpu/engine/arena.h"
 #include "gpu/engine/buffers.h"
 #include "gpu/engine/descriptors.h"
-#include "gpu/engine/host_buffer.h"
 #include "gpu/engine/pipeline.h"
 #include "gpu/engine/work.h"
+#include "gpu/shaders/lib/cases.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_PASSES 24
+#define MAX_PASSES 32
 #define MOST_SETS  65536 /* enc_picture.reference has 16 bits */
+/* Timestamps after those of passes */
+enum { STAMP_UP, STAMP_DOWN, STAMP_REFERENCES, COPIES };
 /* Resource of barriers beside the bindings: memory that the host reads */
 #define RESULTS (1u << ENC_BINDINGS)
+
+/* Of a batch in flight */
+struct encode_batch {
+    bool busy;
+    uint32_t count;
+    struct gpu_buffer up, totals;         /* of the host: small inputs; numbers of coefficients */
+    struct gpu_point records, references; /* the ends of both submissions */
+    uint32_t *stream, *copied;            /* by picture; coefficient blocks that are brought */
+};
 
 struct gpu_encode {
     struct gpu *g;
@@ -27,12 +44,15 @@ struct gpu_encode {
     VkPipeline pipelines[MAX_PASSES];
     struct gpu_buffer device[ENC_BINDINGS];
     uint64_t sizes[ENC_BINDINGS];
-    struct gpu_buffer up, down; /* of the host */
+    struct gpu_buffer down; /* of the host: for tests */
     VkDescriptorPool descriptors;
     VkDescriptorSet set;
     struct gpu_queue *queue;
     struct gpu_work *work;
-    struct enc_picture *heads; /* of references that are made */
+    struct encode_batch batches[GPU_ENCODE_FLIGHT];
+    uint32_t *coeff_blocks; /* of each stream's picture before */
+    pthread_mutex_t lock;   /* of recording, batches[].busy, coeff_blocks, filled */
+    pthread_mutex_t times_lock;
     double seconds[MAX_PASSES];
     bool filled; /* the quantiser's tables are on the device */
 };
@@ -61,7 +81,7 @@ static void encode_sizes(const struct gpu_encode_params *p, uint64_t sizes[ENC_B
     sizes[ENC_BIND_PICTURES] = p->pictures * sizeof(struct enc_picture);
     sizes[ENC_BIND_FRAMES] = sizes[ENC_BIND_UNFILTERED] = 384 * all;
     sizes[ENC_BIND_PLANES] = p->sets * set_size(p);
-    sizes[ENC_BIND_LAST] = mbs * p->streams * sizeof(struct rec_motion);
+    sizes[ENC_BIND_LAST] = 2 * mbs * p->streams * sizeof(struct rec_motion);
     sizes[ENC_BIND_SEARCH] = all * ENC_REFERENCES * sizeof(struct enc_search);
     sizes[ENC_BIND_MOTION] = 2 * all * sizeof(struct rec_motion);
     sizes[ENC_BIND_QUANTISER] = sizeof(p->quantiser);
@@ -70,6 +90,7 @@ static void encode_sizes(const struct gpu_encode_params *p, uint64_t sizes[ENC_B
     sizes[ENC_BIND_MBS] = all * sizeof(struct rec_mb);
     sizes[ENC_BIND_LEVELS] = sizes[ENC_BIND_COEFFS] = all * ENC_BLOCKS * 32;
     sizes[ENC_BIND_TOTALS] = 4 * p->pictures;
+    sizes[ENC_BIND_STRENGTHS] = all * STRENGTH_WORDS * 4;
     for (int i = 0; i < ENC_BINDINGS; i++)
         sizes[i] = (sizes[i] + 15) / 16 * 16;
 }
@@ -80,7 +101,7 @@ static int create_buffers(struct gpu_encode *e)
                                      VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                                      VK_BUFFER_USAGE_TRANSFER_DST_BIT;
     const uint64_t *sizes = e->sizes;
-    uint64_t up, down;
+    uint64_t down;
     VkBuffer buffers[ENC_BINDINGS];
     int err = GPU_OK;
     encode_sizes(&e->params, e->sizes);
@@ -90,15 +111,33 @@ static int create_buffers(struct gpu_encode *e)
         TRY(gpu_buffer_create(e->g, sizes[i], usage, GPU_MEMORY_DEVICE, &e->device[i]));
         buffers[i] = e->device[i].buffer;
     }
-    up = sizes[ENC_BIND_FRAMES] + sizes[ENC_BIND_PICTURES] + sizes[ENC_BIND_OFFSETS] +
-         sizes[ENC_BIND_QUANTISER] + sizes[ENC_BIND_LAST];
     down = sizes[ENC_BIND_COEFFS] > set_size(&e->params) ? sizes[ENC_BIND_COEFFS]
                                                          : set_size(&e->params);
-    TRY(gpu_buffer_create(e->g, up, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, GPU_MEMORY_UPLOAD, &e->up));
     TRY(gpu_buffer_create(e->g, down, VK_BUFFER_USAGE_TRANSFER_DST_BIT, GPU_MEMORY_READBACK,
                           &e->down));
     TRY(gpu_sets_create(e->g, e->layout, 1, &e->descriptors, &e->set));
     gpu_set_write_all(e->g, e->set, buffers, ENC_BINDINGS);
+error:
+    return err;
+}
+
+static int create_batches(struct gpu_encode *e)
+{
+    uint64_t up = e->sizes[ENC_BIND_PICTURES] + e->sizes[ENC_BIND_OFFSETS] +
+                  e->sizes[ENC_BIND_QUANTISER] + 4ull * e->params.pictures;
+    int err = GPU_OK;
+    e->coeff_blocks = calloc(e->params.streams, sizeof(*e->coeff_blocks));
+    for (int i = 0; i < GPU_ENCODE_FLIGHT; i++) {
+        struct encode_batch *b = &e->batches[i];
+        b->stream = calloc(e->params.pictures, sizeof(*b->stream));
+        b->copied = calloc(e->params.pictures, sizeof(*b->copied));
+        if (!b->stream || !b->copied || !e->coeff_blocks)
+            return GPU_ERR_NOMEM;
+        TRY(gpu_buffer_create(e->g, up, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, GPU_MEMORY_UPLOAD,
+                              &b->up));
+        TRY(gpu_buffer_create(e->g, e->sizes[ENC_BIND_TOTALS], VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+                              GPU_MEMORY_READBACK, &b->totals));
+    }
 error:
     return err;
 }
@@ -122,8 +161,11 @@ static int create_pipelines(struct gpu_encode *e)
 static void pass_add(void *ctx, uint32_t name, double seconds)
 {
     struct gpu_encode *e = ctx;
-    if (name < MAX_PASSES)
-        e->seconds[name] += seconds;
+    if (name >= MAX_PASSES)
+        return;
+    pthread_mutex_lock(&e->times_lock);
+    e->seconds[name] += seconds;
+    pthread_mutex_unlock(&e->times_lock);
 }
 
 /* gpu_work's done() */
@@ -132,12 +174,15 @@ static void encode_done(void *ctx, const struct gpu_submission *s)
     gpu_work_times(s, pass_add, ctx);
 }
 
-const char *gpu_encode_time(const struct gpu_encode *e, uint32_t i, double *seconds)
+const char *gpu_encode_time(struct gpu_encode *e, uint32_t i, double *seconds)
 {
-    if (i >= encode_pass_count)
+    static const char *const copies[COPIES] = {"copies up", "copies down", "copies of references"};
+    if (i >= encode_pass_count + COPIES)
         return NULL;
+    pthread_mutex_lock(&e->times_lock);
     *seconds = e->seconds[i];
-    return encode_passes[i].name;
+    pthread_mutex_unlock(&e->times_lock);
+    return i < encode_pass_count ? encode_passes[i].name : copies[i - encode_pass_count];
 }
 
 int gpu_encode_create(struct gpu *g, const struct gpu_encode_params *params,
@@ -153,19 +198,18 @@ int gpu_encode_create(struct gpu *g, const struct gpu_encode_params *params,
         return GPU_ERR_NOMEM;
     e->g = g;
     e->params = *params;
-    e->heads = calloc(params->pictures, sizeof(*e->heads));
-    if (!e->heads)
-        err = GPU_ERR_NOMEM;
-    TRY(err);
+    pthread_mutex_init(&e->lock, NULL);
+    pthread_mutex_init(&e->times_lock, NULL);
     TRY(gpu_layout_get(g, &(struct gpu_bindings){.buffers = (1u << ENC_BINDINGS) - 1},
                        sizeof(struct enc_args), &e->layout));
     TRY(create_buffers(e));
+    TRY(create_batches(e));
     TRY(create_pipelines(e));
     TRY(gpu_queue_open(g, GPU_QUEUE_MAIN, &e->queue));
     TRY(gpu_work_create(g,
                         &(struct gpu_work_params){.queues = {e->queue},
-                                                  .depth = 1,
-                                                  .stamps = MAX_PASSES + 1,
+                                                  .depth = 3 * GPU_ENCODE_FLIGHT,
+                                                  .stamps = MAX_PASSES,
                                                   .done = encode_done,
                                                   .ctx = e},
                         &e->work));
@@ -185,9 +229,16 @@ void gpu_encode_free(struct gpu_encode *e)
     e->g->vk.vkDestroyDescriptorPool(e->g->device, e->descriptors, NULL);
     for (int i = 0; i < ENC_BINDINGS; i++)
         gpu_buffer_free(e->g, &e->device[i]);
-    gpu_buffer_free(e->g, &e->up);
+    for (int i = 0; i < GPU_ENCODE_FLIGHT; i++) {
+        gpu_buffer_free(e->g, &e->batches[i].up);
+        gpu_buffer_free(e->g, &e->batches[i].totals);
+        free(e->batches[i].stream);
+        free(e->batches[i].copied);
+    }
     gpu_buffer_free(e->g, &e->down);
-    free(e->heads);
+    pthread_mutex_destroy(&e->times_lock);
+    pthread_mutex_destroy(&e->lock);
+    free(e->coeff_blocks);
     free(e);
 }
 
@@ -205,13 +256,13 @@ static void record_pass(struct gpu_encode *e, struct gpu_submission *s, uint32_t
     const struct encode_pass *p = &encode_passes[index];
     struct enc_args args = {e->params.mb_width, e->params.mb_height, pictures, 0};
     uint32_t steps = encode_pass_steps(p, args.mb_width, args.mb_height), xyz[3];
-    encode_pass_grid(p, args.mb_width, args.mb_height, xyz);
+    encode_pass_grid(p, args.mb_width, args.mb_height, pictures, xyz);
     e->g->vk.vkCmdBindPipeline(s->commands, VK_PIPELINE_BIND_POINT_COMPUTE, e->pipelines[index]);
-    for (args.step = 0; args.step < steps; args.step++) {
+    for (args.step = p->step; args.step < p->step + steps; args.step++) {
         gpu_work_sync(s, BARRIER_COMPUTE, p->reads, p->writes);
         e->g->vk.vkCmdPushConstants(s->commands, e->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT,
                                     0, sizeof(args), &args);
-        e->g->vk.vkCmdDispatch(s->commands, xyz[0], xyz[1], pictures);
+        e->g->vk.vkCmdDispatch(s->commands, xyz[0], xyz[1], xyz[2]);
     }
     gpu_work_stamp(s, index);
 }
@@ -226,128 +277,59 @@ static void record_group(struct gpu_encode *e, struct gpu_submission *s, enum en
             record_pass(e, s, i, pictures);
 }
 
+/* With the lock, as all that records */
 static int encode_begin(struct gpu_encode *e, struct gpu_submission **s)
 {
     int err = gpu_work_begin(e->work, UINT64_MAX, s);
-    if (err == GPU_OK)
-        err = gpu_work_record(*s, 0);
-    if (err == GPU_OK)
-        gpu_work_forget(*s, UINT32_MAX); /* the host has waited for the last one */
-    return err;
+    return err < 0 ? err : gpu_work_record(*s, 0);
 }
 
-static int encode_end(struct gpu_encode *e, struct gpu_submission *s)
+/* Small input of the host to a binding; *at: where up has room */
+static void record_input(struct gpu_encode *e, struct gpu_submission *s, struct encode_batch *b,
+                         uint32_t binding, uint64_t to, const void *from, uint64_t size,
+                         uint64_t *at)
 {
-    int err = gpu_work_submit(s);
-    return err < 0 ? err : gpu_work_drain(e->work);
-}
-
-/* Bytes of the host to a binding. Those of an arena are copied from there; *at: where e->up has
- * room for others */
-static void record_input(struct gpu_encode *e, struct gpu_submission *s, uint32_t binding,
-                         uint64_t to, const void *from, uint64_t size, uint64_t *at)
-{
-    struct gpu_place place;
-    if (gpu_arena_find(e->g, from, size, &place) && !place.device) {
-        gpu_work_sync(s, BARRIER_TRANSFER, 0, 1u << binding);
-        record_copy(e, s, place.buffer, place.offset, e->device[binding].buffer, to, size);
-        return;
-    }
-    memcpy(e->up.map + *at, from, size);
+    memcpy(b->up.map + *at, from, size);
     gpu_work_sync(s, BARRIER_TRANSFER, 0, 1u << binding);
-    record_copy(e, s, e->up.buffer, *at, e->device[binding].buffer, to, size);
+    record_copy(e, s, b->up.buffer, *at, e->device[binding].buffer, to, size);
     *at += (size + 3) / 4 * 4;
 }
 
 /* Chroma of a frame goes into its set as it is; luma is there for encode_load. */
-static void record_frame(struct gpu_encode *e, struct gpu_submission *s, uint32_t picture,
-                         uint32_t set, const uint8_t *frame, uint64_t *at)
+static int record_frame(struct gpu_encode *e, struct gpu_submission *s, uint32_t picture,
+                        const uint8_t *frame)
 {
+    struct gpu_place from;
     uint64_t luma = 256 * mb_count(&e->params), w = 16ull * e->params.mb_width,
              h = 16ull * e->params.mb_height;
-    record_input(e, s, ENC_BIND_FRAMES, picture * luma / 2 * 3, frame, luma, at);
-    record_input(e, s, ENC_BIND_PLANES, set * set_size(&e->params) + ENC_CHROMA_AT(w, h),
-                 frame + luma, luma / 2, at);
-}
-
-/* The same of a frame that the device has put into a gpu_host */
-static void record_host_frame(struct gpu_encode *e, struct gpu_submission *s, uint32_t picture,
-                              const struct gpu_encode_reference *r)
-{
-    VkBuffer from = gpu_host_buffer(r->host);
-    uint64_t luma = 256 * mb_count(&e->params), w = 16ull * e->params.mb_width,
-             h = 16ull * e->params.mb_height;
+    if (!gpu_arena_find(e->g, frame, luma / 2 * 3, &from) || from.device)
+        return GPU_ERR_INVALID;
     gpu_work_sync(s, BARRIER_TRANSFER, 0, 1u << ENC_BIND_FRAMES | 1u << ENC_BIND_PLANES);
-    record_copy(e, s, from, r->offset, e->device[ENC_BIND_FRAMES].buffer, picture * luma / 2 * 3,
-                luma);
-    record_copy(e, s, from, r->offset + luma, e->device[ENC_BIND_PLANES].buffer,
-                r->set * set_size(&e->params) + ENC_CHROMA_AT(w, h), luma / 2);
+    record_copy(e, s, from.buffer, from.offset, e->device[ENC_BIND_FRAMES].buffer,
+                picture * luma / 2 * 3, luma);
+    record_copy(e, s, from.buffer, from.offset + luma, e->device[ENC_BIND_PLANES].buffer,
+                picture * set_size(&e->params) + ENC_CHROMA_AT(w, h), luma / 2);
+    return GPU_OK;
 }
 
 /* ---- references ---- */
 
-static bool references_valid(const struct gpu_encode *e,
-                             const struct gpu_encode_reference *references, uint32_t count)
+/* Chroma and motion of reconstructions to where they are kept */
+static void record_kept(struct gpu_encode *e, struct gpu_submission *s,
+                        const struct enc_picture *pictures, uint32_t count)
 {
-    bool good = count > 0 && count <= e->params.pictures;
-    for (uint32_t i = 0; good && i < count; i++)
-        good = references[i].set >= e->params.pictures && references[i].set < e->params.sets &&
-               references[i].stream < e->params.streams;
-    return good;
-}
-
-int gpu_encode_accept(struct gpu_encode *e, const struct gpu_encode_reference *references,
-                      uint32_t count)
-{
-    uint64_t motion = mb_count(&e->params) * sizeof(struct rec_motion), at = 0;
-    struct gpu_submission *s;
-    int err = GPU_OK;
-    if (!references_valid(e, references, count))
-        return GPU_ERR_INVALID;
-    TRY(encode_begin(e, &s));
+    uint64_t luma = 256 * mb_count(&e->params), w = 16ull * e->params.mb_width,
+             h = 16ull * e->params.mb_height, motion = luma / 256 * sizeof(struct rec_motion);
+    gpu_work_sync(s, BARRIER_TRANSFER, 1u << ENC_BIND_FRAMES | 1u << ENC_BIND_MOTION,
+                  1u << ENC_BIND_PLANES | 1u << ENC_BIND_LAST);
     for (uint32_t i = 0; i < count; i++) {
-        const struct gpu_encode_reference *r = &references[i];
-        e->heads[i] = (struct enc_picture){.source = r->set};
-        if (r->frame)
-            record_frame(e, s, i, r->set, r->frame, &at);
-        else
-            record_host_frame(e, s, i, r);
-        record_input(e, s, ENC_BIND_LAST, r->stream * motion, r->motion, motion, &at);
+        record_copy(e, s, e->device[ENC_BIND_FRAMES].buffer, i * luma / 2 * 3 + luma,
+                    e->device[ENC_BIND_PLANES].buffer,
+                    pictures[i].pending * set_size(&e->params) + ENC_CHROMA_AT(w, h), luma / 2);
+        record_copy(e, s, e->device[ENC_BIND_MOTION].buffer, i * motion,
+                    e->device[ENC_BIND_LAST].buffer, pictures[i].kept * motion, motion);
     }
-    record_input(e, s, ENC_BIND_PICTURES, 0, e->heads, count * sizeof(*e->heads), &at);
-    record_group(e, s, ENCODE_PLANES, count, false);
-    record_group(e, s, ENCODE_REFERENCES_ONLY, count, false);
-    TRY(encode_end(e, s));
-error:
-    return err;
-}
-
-/* ---- decisions ---- */
-
-static bool pictures_valid(const struct gpu_encode *e, const struct enc_picture *pictures,
-                           uint32_t count)
-{
-    const struct gpu_encode_params *p = &e->params;
-    bool good = count > 0 && count <= p->pictures;
-    for (uint32_t i = 0; good && i < count; i++) {
-        const struct enc_picture *picture = &pictures[i];
-        good = picture->source == i && picture->stream < p->streams && picture->qp <= REC_MAX_QP &&
-               picture->ref_count <= ENC_REFERENCES;
-        for (uint32_t r = 0; good && r < picture->ref_count; r++)
-            good = picture->reference[r] >= p->pictures && picture->reference[r] < p->sets;
-    }
-    return good;
-}
-
-static void record_offsets(struct gpu_encode *e, struct gpu_submission *s,
-                           const int8_t *const *offsets, uint32_t count, uint64_t *at)
-{
-    uint64_t mbs = mb_count(&e->params);
-    gpu_work_sync(s, BARRIER_TRANSFER, 0, 1u << ENC_BIND_OFFSETS);
-    e->g->vk.vkCmdFillBuffer(s->commands, e->device[ENC_BIND_OFFSETS].buffer, 0, VK_WHOLE_SIZE, 0);
-    for (uint32_t i = 0; offsets && i < count; i++)
-        if (offsets[i])
-            record_input(e, s, ENC_BIND_OFFSETS, i * mbs, offsets[i], mbs, at);
+    gpu_work_stamp(s, encode_pass_count + STAMP_REFERENCES);
 }
 
 /* Bytes of a binding to memory of the host that lies in an arena */
@@ -362,65 +344,217 @@ static bool record_result(struct gpu_encode *e, struct gpu_submission *s, uint32
     return true;
 }
 
-static int record_results(struct gpu_encode *e, struct gpu_submission *s,
-                          const struct gpu_encode_result *results, uint32_t count)
+static int submit_references(struct gpu_encode *e, struct encode_batch *b,
+                             const struct enc_picture *pictures,
+                             const struct gpu_encode_result *results)
+{
+    uint64_t frame = gpu_encode_frame_size(e);
+    struct gpu_submission *s;
+    int err = GPU_OK;
+    TRY(encode_begin(e, &s));
+    record_group(e, s, ENCODE_DEBLOCK, b->count, false);
+    for (uint32_t i = 0; i < b->count; i++)
+        if (results[i].frame &&
+            !record_result(e, s, ENC_BIND_FRAMES, i * frame, frame, results[i].frame))
+            return GPU_ERR_INVALID;
+    record_kept(e, s, pictures, b->count);
+    record_group(e, s, ENCODE_REFERENCES, b->count, false);
+    gpu_work_sync_host(s, RESULTS);
+    TRY(gpu_work_submit(s));
+    b->references = s->last;
+error:
+    return err;
+}
+
+/* ---- decisions ---- */
+
+static bool is_reference(const struct gpu_encode *e, uint32_t set)
+{
+    return set >= e->params.pictures && set < e->params.sets;
+}
+
+static bool pictures_valid(const struct gpu_encode *e, const struct enc_picture *pictures,
+                           uint32_t count)
+{
+    const struct gpu_encode_params *p = &e->params;
+    bool good = count > 0 && count <= p->pictures;
+    for (uint32_t i = 0; good && i < count; i++) {
+        const struct enc_picture *picture = &pictures[i];
+        uint32_t used = picture->flags & ENC_SKIP_ALL ? 1 : picture->ref_count;
+        good = picture->source == i && picture->last < 2 * p->streams &&
+               picture->kept < 2 * p->streams && picture->qp <= REC_MAX_QP &&
+               picture->ref_count <= ENC_REFERENCES && is_reference(e, picture->pending);
+        for (uint32_t r = 0; good && r < used; r++)
+            good = is_reference(e, picture->reference[r]);
+    }
+    return good;
+}
+
+static void record_offsets(struct gpu_encode *e, struct gpu_submission *s, struct encode_batch *b,
+                           const int8_t *const *offsets, uint64_t *at)
+{
+    uint64_t mbs = mb_count(&e->params);
+    gpu_work_sync(s, BARRIER_TRANSFER, 0, 1u << ENC_BIND_OFFSETS);
+    e->g->vk.vkCmdFillBuffer(s->commands, e->device[ENC_BIND_OFFSETS].buffer, 0, VK_WHOLE_SIZE, 0);
+    for (uint32_t i = 0; offsets && i < b->count; i++)
+        if (offsets[i])
+            record_input(e, s, b, ENC_BIND_OFFSETS, i * mbs, offsets[i], mbs, at);
+}
+
+/* Coefficient blocks from `from` on, up to `to` */
+static bool record_coeffs(struct gpu_encode *e, struct gpu_submission *s, uint32_t picture,
+                          uint32_t from, uint32_t to, const struct gpu_encode_result *result)
+{
+    uint64_t room = mb_count(&e->params) * ENC_BLOCKS * 32;
+    return from >= to || record_result(e, s, ENC_BIND_COEFFS, picture * room + 32ull * from,
+                                       32ull * (to - from), result->coeffs + from);
+}
+
+/* A quarter more than the stream's picture before had */
+static uint32_t coeffs_expected(const struct gpu_encode *e, uint32_t stream)
+{
+    uint64_t most = mb_count(&e->params) * ENC_BLOCKS;
+    uint64_t some = (uint64_t)e->coeff_blocks[stream] * 5 / 4;
+    return (uint32_t)(some < most ? some : most);
+}
+
+static int record_results(struct gpu_encode *e, struct gpu_submission *s, struct encode_batch *b,
+                          const struct gpu_encode_result *results)
 {
     uint64_t mbs = mb_count(&e->params), mb_bytes = mbs * sizeof(struct rec_mb),
              motion = mbs * sizeof(struct rec_motion);
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < b->count; i++) {
+        b->copied[i] = coeffs_expected(e, b->stream[i]);
         if (!record_result(e, s, ENC_BIND_MBS, i * mb_bytes, mb_bytes, results[i].mbs) ||
-            !record_result(e, s, ENC_BIND_MOTION, i * motion, motion, results[i].motion))
+            !record_result(e, s, ENC_BIND_MOTION, i * motion, motion, results[i].motion) ||
+            !record_coeffs(e, s, i, 0, b->copied[i], &results[i]))
             return GPU_ERR_INVALID;
+    }
     gpu_work_sync(s, BARRIER_TRANSFER, 1u << ENC_BIND_TOTALS, RESULTS);
-    record_copy(e, s, e->device[ENC_BIND_TOTALS].buffer, 0, e->down.buffer, 0, 4ull * count);
+    record_copy(e, s, e->device[ENC_BIND_TOTALS].buffer, 0, b->totals.buffer, 0, 4ull * b->count);
     gpu_work_sync_host(s, RESULTS);
+    gpu_work_stamp(s, encode_pass_count + STAMP_DOWN);
     return GPU_OK;
 }
 
-static int decide_records(struct gpu_encode *e, const struct enc_picture *pictures, uint32_t count,
-                          const uint8_t *const *frames, const int8_t *const *offsets,
-                          const struct gpu_encode_result *results)
+static int submit_records(struct gpu_encode *e, struct encode_batch *b,
+                          const struct enc_picture *pictures, const uint8_t *const *frames,
+                          const int8_t *const *offsets, const struct gpu_encode_result *results)
 {
     uint64_t at = 0;
     struct gpu_submission *s;
     bool any_p = false;
     int err = GPU_OK;
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < b->count; i++)
         any_p |= pictures[i].ref_count > 0;
     TRY(encode_begin(e, &s));
     if (!e->filled)
-        record_input(e, s, ENC_BIND_QUANTISER, 0, e->params.quantiser, sizeof(e->params.quantiser),
-                     &at);
-    record_input(e, s, ENC_BIND_PICTURES, 0, pictures, count * sizeof(*pictures), &at);
-    for (uint32_t i = 0; i < count; i++)
-        record_frame(e, s, i, i, frames[i], &at);
-    record_group(e, s, ENCODE_PLANES, count, false);
-    record_offsets(e, s, offsets, count, &at);
-    record_group(e, s, ENCODE_DECISIONS, count, any_p);
-    TRY(record_results(e, s, results, count));
-    TRY(encode_end(e, s));
+        record_input(e, s, b, ENC_BIND_QUANTISER, 0, e->params.quantiser,
+                     sizeof(e->params.quantiser), &at);
+    record_input(e, s, b, ENC_BIND_PICTURES, 0, pictures, b->count * sizeof(*pictures), &at);
+    for (uint32_t i = 0; i < b->count; i++)
+        TRY(record_frame(e, s, i, frames[i]));
+    record_offsets(e, s, b, offsets, &at);
+    gpu_work_stamp(s, encode_pass_count + STAMP_UP);
+    record_group(e, s, ENCODE_PLANES, b->count, false);
+    record_group(e, s, ENCODE_DECISIONS, b->count, any_p);
+    TRY(record_results(e, s, b, results));
+    TRY(gpu_work_submit(s));
+    b->records = s->last;
     e->filled = true;
 error:
     return err;
 }
 
-/* As many coefficients as there are */
-static int decide_coeffs(struct gpu_encode *e, struct gpu_encode_result *results, uint32_t count)
+int gpu_encode_submit(struct gpu_encode *e, const struct enc_picture *pictures, uint32_t count,
+                      const uint8_t *const *frames, const int8_t *const *offsets,
+                      const struct gpu_encode_result *results, uint32_t *batch)
 {
-    const uint32_t *totals = (const uint32_t *)e->down.map;
-    uint64_t room = mb_count(&e->params) * ENC_BLOCKS * 32;
+    uint32_t i = 0;
+    int err = GPU_OK;
+    if (!pictures_valid(e, pictures, count))
+        return GPU_ERR_INVALID;
+    pthread_mutex_lock(&e->lock);
+    while (i < GPU_ENCODE_FLIGHT && e->batches[i].busy)
+        i++;
+    if (i == GPU_ENCODE_FLIGHT)
+        err = GPU_ERR_INVALID;
+    TRY(err);
+    struct encode_batch *b = &e->batches[i];
+    b->count = count;
+    for (uint32_t k = 0; k < count; k++)
+        b->stream[k] = pictures[k].kept / 2;
+    TRY(submit_records(e, b, pictures, frames, offsets, results));
+    err = submit_references(e, b, pictures, results);
+    if (err < 0 && !atomic_load(&e->g->lost))
+        gpu_work_drain(e->work); /* it still writes records */
+    TRY(err);
+    b->busy = true;
+    *batch = i;
+error:
+    pthread_mutex_unlock(&e->lock);
+    return err;
+}
+
+static int point_wait(struct gpu_encode *e, const struct gpu_point *point)
+{
+    int err = gpu_points_wait(e->g, point, 1, UINT64_MAX);
+    return err < 0 ? err : gpu_work_poll(e->work);
+}
+
+/* Coefficients beyond those that were expected; *point: when they are there. With the lock */
+static int submit_rest(struct gpu_encode *e, struct encode_batch *b,
+                       const struct gpu_encode_result *results, struct gpu_point *point)
+{
     struct gpu_submission *s;
     int err = GPU_OK;
     TRY(encode_begin(e, &s));
-    for (uint32_t i = 0; i < count; i++) {
-        results[i].coeff_block_count = totals[i];
-        if (totals[i] &&
-            !record_result(e, s, ENC_BIND_COEFFS, i * room, totals[i] * 32ull, results[i].coeffs))
+    for (uint32_t i = 0; i < b->count; i++)
+        if (!record_coeffs(e, s, i, b->copied[i], results[i].coeff_block_count, &results[i]))
             return GPU_ERR_INVALID;
-    }
     gpu_work_sync_host(s, RESULTS);
-    TRY(encode_end(e, s));
+    gpu_work_stamp(s, encode_pass_count + STAMP_DOWN);
+    TRY(gpu_work_submit(s));
+    *point = s->last;
 error:
+    return err;
+}
+
+/* The numbers of coefficients are known. */
+static int take_totals(struct gpu_encode *e, struct encode_batch *b,
+                       struct gpu_encode_result *results)
+{
+    const uint32_t *totals = (const uint32_t *)b->totals.map;
+    struct gpu_point point;
+    bool more = false;
+    int err = GPU_OK;
+    pthread_mutex_lock(&e->lock);
+    for (uint32_t i = 0; i < b->count; i++) {
+        results[i].coeff_block_count = totals[i];
+        e->coeff_blocks[b->stream[i]] = totals[i];
+        more |= totals[i] > b->copied[i];
+    }
+    if (more)
+        err = submit_rest(e, b, results, &point);
+    pthread_mutex_unlock(&e->lock);
+    return more && err == GPU_OK ? point_wait(e, &point) : err;
+}
+
+int gpu_encode_wait(struct gpu_encode *e, uint32_t batch, struct gpu_encode_result *results)
+{
+    struct encode_batch *b = &e->batches[batch];
+    bool frames = false;
+    int err = GPU_OK;
+    TRY(point_wait(e, &b->records));
+    TRY(take_totals(e, b, results));
+    for (uint32_t i = 0; i < b->count; i++)
+        frames |= results[i].frame != NULL;
+    if (frames)
+        TRY(point_wait(e, &b->references));
+error:
+    pthread_mutex_lock(&e->lock);
+    b->busy = false;
+    pthread_mutex_unlock(&e->lock);
     return err;
 }
 
@@ -428,13 +562,9 @@ int gpu_encode_decide(struct gpu_encode *e, const struct enc_picture *pictures, 
                       const uint8_t *const *frames, const int8_t *const *offsets,
                       struct gpu_encode_result *results)
 {
-    int err = GPU_OK;
-    if (!pictures_valid(e, pictures, count))
-        return GPU_ERR_INVALID;
-    TRY(decide_records(e, pictures, count, frames, offsets, results));
-    TRY(decide_coeffs(e, results, count));
-error:
-    return err;
+    uint32_t batch;
+    int err = gpu_encode_submit(e, pictures, count, frames, offsets, results, &batch);
+    return err < 0 ? err : gpu_encode_wait(e, batch, results);
 }
 
 int gpu_encode_read(struct gpu_encode *e, uint32_t binding, uint64_t offset, uint64_t size,
@@ -445,12 +575,15 @@ int gpu_encode_read(struct gpu_encode *e, uint32_t binding, uint64_t offset, uin
     if (binding >= ENC_BINDINGS || offset > e->sizes[binding] ||
         size > e->sizes[binding] - offset || size > e->down.size)
         return GPU_ERR_INVALID;
+    pthread_mutex_lock(&e->lock);
     TRY(encode_begin(e, &s));
     gpu_work_sync(s, BARRIER_TRANSFER, 1u << binding, RESULTS);
     record_copy(e, s, e->device[binding].buffer, offset, e->down.buffer, 0, size);
     gpu_work_sync_host(s, RESULTS);
-    TRY(encode_end(e, s));
+    TRY(gpu_work_submit(s));
+    TRY(gpu_work_drain(e->work));
     memcpy(out, e->down.map, size);
 error:
+    pthread_mutex_unlock(&e->lock);
     return err;
 }

@@ -37,9 +37,8 @@ struct gpu_decider {
     uint32_t accepted; /* references, of which an IDR picture uses none */
     uint32_t turn;     /* of the picture that is decided: pictures accepted so far */
     uint32_t ref_count;
-    int failed;              /* an enum decider_error: a reference could not be made */
     struct gpu_arena *arena; /* of the source and the records */
-    uint8_t *source, *frame; /* whole macroblocks; frame NULL: it is not wanted */
+    uint8_t *source;         /* whole macroblocks */
     struct rec_slice slices[ENCODING_SLICES];
     struct rec_scaling scaling;
     struct gpu_encode_result result;
@@ -116,16 +115,17 @@ static int decider_create_arrays(struct gpu_decider *d, struct gpu *g, bool fram
 {
     size_t mbs = d->mb_count, source = 384 * mbs, coeffs = mbs * ENC_BLOCKS * 32;
     size_t records = mbs * sizeof(struct rec_mb), motion = mbs * sizeof(struct rec_motion);
+    size_t all = source + coeffs + records + motion;
     void *memory;
-    int err = gpu_arena_create(g, source + coeffs + records + motion, &d->arena, &memory);
+    int err = gpu_arena_create(g, all + (frames ? source : 0), &d->arena, &memory);
     if (err < 0)
         return err;
     d->source = memory;
     d->result.coeffs = (void *)(d->source + source);
     d->result.mbs = (void *)(d->source + source + coeffs);
     d->result.motion = (void *)(d->source + source + coeffs + records);
-    if (frames && !(d->frame = calloc(mbs, 384)))
-        return GPU_ERR_NOMEM;
+    if (frames)
+        d->result.frame = d->source + all;
     return GPU_OK;
 }
 
@@ -135,7 +135,6 @@ static void gpu_decider_end(void *ctx)
     if (d->store)
         encode_store_leave(d->store, d->stream);
     gpu_arena_free(d->arena);
-    free(d->frame);
     free(d);
 }
 
@@ -178,6 +177,11 @@ static struct enc_picture picture_head(const struct gpu_decider *d, const struct
     struct enc_picture p = {.qp = (uint32_t)wish->qp, .ref_count = wish->skip ? 0 : d->ref_count};
     for (uint32_t r = 0; r < p.ref_count; r++)
         p.reference[r] = (uint16_t)encode_store_set(d->store, d->stream, d->turn - 1 - r);
+    if (wish->skip)
+        p.reference[0] = (uint16_t)encode_store_set(d->store, d->stream, d->turn - 1);
+    p.pending = encode_store_set(d->store, d->stream, d->turn);
+    p.last = 2 * d->stream + (d->turn + 1) % 2;
+    p.kept = 2 * d->stream + d->turn % 2;
     p.lambda = cost_lambda(wish->qp);
     p.lambda_ssd = cost_lambda_ssd(wish->qp);
     p.mv_max[0] = (uint16_t)d->limits->mv_x;
@@ -188,6 +192,8 @@ static struct enc_picture picture_head(const struct gpu_decider *d, const struct
                         (e->chroma_format_idc ? ENC_CHROMA : 0) | (wish->skip ? ENC_SKIP_ALL : 0));
     p.slices = e->slices;
     p.deblocking = e->deblocking;
+    p.filter_offset[0] = (int8_t)(2 * e->filter_offset_a);
+    p.filter_offset[1] = (int8_t)(2 * e->filter_offset_b);
     return p;
 }
 
@@ -254,13 +260,12 @@ static int gpu_decide(void *ctx, const struct decider_source *source,
                       const struct decider_wish *wish, struct rec_view *view)
 {
     struct gpu_decider *d = ctx;
-    struct encode_job job = {
-        .stream = d->stream, .frame = d->source, .offsets = wish->qp_offsets, .result = d->result};
+    struct encode_job job = {.frame = d->source, .offsets = wish->qp_offsets, .result = d->result};
     d->ref_count = wish->idr ? 0 : d->accepted;
     source_load(d, source);
     slices_fill(d);
     job.picture = picture_head(d, wish);
-    int err = d->failed ? d->failed : decider_error(encode_store_run(d->store, &job));
+    int err = decider_error(encode_store_run(d->store, &job));
     if (err < 0)
         return err;
     d->result = job.result;
@@ -269,14 +274,10 @@ static int gpu_decide(void *ctx, const struct decider_source *source,
     return records_validate_content(&d->view, NULL) < 0 ? DECIDER_INVALID : 0;
 }
 
+/* The device has made a reference of it already. */
 static void gpu_accept(void *ctx)
 {
     struct gpu_decider *d = ctx;
-    struct encode_job job = {.stream = d->stream,
-                             .accept = &d->view,
-                             .frame = d->frame,
-                             .set = encode_store_set(d->store, d->stream, d->turn)};
-    d->failed = decider_error(encode_store_run(d->store, &job));
     d->turn++;
     d->accepted =
         d->ref_count < d->encoding->references ? d->ref_count + 1 : d->encoding->references;
@@ -284,7 +285,7 @@ static void gpu_accept(void *ctx)
 
 const uint8_t *gpu_decider_frame(const void *ctx)
 {
-    return ((const struct gpu_decider *)ctx)->frame;
+    return ((const struct gpu_decider *)ctx)->result.frame;
 }
 
 int gpu_decider_begin(void *ctx, const struct encoding *e, const struct encoding_limits *limits,

@@ -2,7 +2,7 @@
  *
  * An encoder's decisions on a GPU for many streams, behind encode/decider.h. Each stream has a
  * thread. Pictures that wait at the same time, of one size, are one batch: their records come from
- * the encoder's passes, their reconstruction from the decoder's. The records are those of
+ * the encoder's passes, which also make references of them. The records are those of
  * encode/reference, in a batch of any width.
  */
 #ifndef PELTON_GPU_ENCODER_H
@@ -32,12 +32,12 @@ decider_begin gpu_decider_begin;
  * without params.frames */
 const uint8_t *gpu_decider_frame(const void *ctx);
 
-#define GPU_ENCODER_PASSES 24
+#define GPU_ENCODER_PASSES 32
 
 /* What was done so far. Thread: any. */
 struct gpu_encoder_counts {
     uint64_t batches, pictures; /* decided */
-    double decide_s, accept_s;  /* in which batches were running */
+    double decide_s;            /* sum of what batches took */
     /* of the GPU by pass, zeros without gpu_params.timestamps; NULL: no more passes */
     const char *pass[GPU_ENCODER_PASSES + 1];
     double pass_s[GPU_ENCODER_PASSES];

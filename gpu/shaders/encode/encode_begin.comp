@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Records of macroblocks before any decision: slices, which are runs of whole rows, QP, edges,
- * neighbours. Motion: none, or that of P_Skip where all of the picture is skipped. Grid:
- * macroblocks in x, pictures in z.
+ * neighbours. Motion: none. Where all of the picture is skipped: that of P_Skip, and the samples of
+ * the newest reference. Grid: macroblocks in x, pictures in z.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "gpu/shaders/lib/encode_search.glsl"
 #include "gpu/shaders/lib/encode_motion.glsl"
+#include "gpu/shaders/lib/encode_samples.glsl"
 
 layout(set = 0, binding = ENC_BIND_OFFSETS, scalar) readonly buffer offset_buffer
 {
@@ -68,14 +69,30 @@ void mb_store(bool skip)
     mbs[at].intra_mode[0] = mbs[at].intra_mode[1] = 0u;
 }
 
+/* Samples of the newest reference */
+void samples_repeat()
+{
+    uint set = uint(pictures[picture].reference[0]);
+    bool chroma = (uint(pictures[picture].flags) & ENC_CHROMA) != 0u;
+    for (uint i = gl_LocalInvocationIndex; i < (chroma ? 384u : 256u); i += SEARCH_THREADS) {
+        ivec3 at = sample_place(i);
+        int from = at.z == 0 ? int(plane_origin(set, 0u)) + at.y * int(plane_stride(0u)) + at.x
+                             : int(chroma_origin(set, uint(at.z) - 1u)) +
+                                   at.y * int(luma_width() / 2u) + at.x;
+        unfiltered[unfiltered_at(uint(at.z), at.xy)] = planes[from];
+    }
+}
+
 void main()
 {
     uint t = gl_LocalInvocationIndex;
     search_begin();
     bool skip = (uint(pictures[picture].flags) & ENC_SKIP_ALL) != 0u;
     own_clear();
-    if (skip)
+    if (skip) {
         own_set(ivec4(0, 0, 2, 2), 0, ivec2(0));
+        samples_repeat();
+    }
     own_store(0u, t);
     if (t == 0u)
         mb_store(skip);

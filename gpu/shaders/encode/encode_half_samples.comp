@@ -37,7 +37,7 @@ void main()
 {
     ivec2 size = ivec2(luma_width(), luma_height());
     ivec2 corner = ivec2(gl_WorkGroupID.xy) * TILE - EDGE;
-    uint set = pictures[gl_WorkGroupID.z].source, t = gl_LocalInvocationIndex;
+    uint set = set_made(gl_WorkGroupID.z), t = gl_LocalInvocationIndex;
     int stride = int(plane_stride(0u)), origin = int(plane_origin(set, 0u));
     for (uint i = t; i < (TILE + 5) * (TILE + 5); i += THREADS) {
         ivec2 at = ivec2(i % (TILE + 5), i / (TILE + 5));

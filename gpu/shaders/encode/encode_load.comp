@@ -25,7 +25,7 @@ void main()
     if (any(greaterThanEqual(at, size + ENC_MARGIN)))
         return;
     ivec2 from = clamp(at, ivec2(0), size - 1);
-    uint picture = gl_WorkGroupID.z, set = pictures[picture].source;
+    uint picture = gl_WorkGroupID.z, set = set_made(picture);
     planes[int(plane_origin(set, 0u)) + at.y * int(plane_stride(0u)) + at.x] =
         frames[picture * ENC_FRAME_SIZE(luma_width(), luma_height()) +
                uint(from.y * size.x + from.x)];

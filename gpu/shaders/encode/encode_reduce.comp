@@ -23,7 +23,7 @@ void main()
     if (any(greaterThanEqual(at, size + ENC_MARGIN)))
         return;
     ivec2 from = 2 * clamp(at, ivec2(0), size - 1);
-    uint set = pictures[gl_WorkGroupID.z].source, stride = plane_stride(FROM);
+    uint set = set_made(gl_WorkGroupID.z), stride = plane_stride(FROM);
     uint s = plane_origin(set, FROM) + uint(from.y) * stride + uint(from.x);
     uint sum = uint(planes[s]) + uint(planes[s + 1u]) + uint(planes[s + stride]) +
                uint(planes[s + stride + 1u]);

@@ -52,7 +52,7 @@ bool candidate(uint i, out ivec2 mv)
         enc_search at = search[search_at(address)];
         mv = 2 * ivec2(at.half_size[0], at.half_size[1]);
     } else {
-        uint at = picture * args.mb_width * args.mb_height + address;
+        uint at = pictures[picture].last * args.mb_width * args.mb_height + address;
         mv = (ivec2(last[at].mv[0][5][0], last[at].mv[0][5][1]) * int(reference + 1u) + 2) >> 2;
     }
     return true;

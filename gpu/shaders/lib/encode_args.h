@@ -17,7 +17,7 @@
 #define ENC_BIND_PICTURES   0
 #define ENC_BIND_FRAMES     1 /* samples of whole macroblocks, without margins: Y, Cb, Cr */
 #define ENC_BIND_PLANES     2
-#define ENC_BIND_LAST       3 /* rec_motion of the picture before, by stream */
+#define ENC_BIND_LAST       3 /* rec_motion of pictures: two of each stream */
 #define ENC_BIND_SEARCH     4 /* by reference, then by macroblock */
 #define ENC_BIND_MOTION     5 /* rec_motion: two fields, of this round and of the one before */
 #define ENC_BIND_QUANTISER  6
@@ -28,7 +28,8 @@
 #define ENC_BIND_UNFILTERED 11 /* reconstruction before deblocking, laid out as FRAMES */
 #define ENC_BIND_COEFFS     12 /* coefficient blocks of each picture without gaps */
 #define ENC_BIND_TOTALS     13 /* their number, by picture */
-#define ENC_BINDINGS        14
+#define ENC_BIND_STRENGTHS  14 /* of deblocking, by macroblock: STRENGTH_WORDS of cases.h */
+#define ENC_BINDINGS        15
 
 #define ENC_REFERENCES 4
 #define ENC_PARTS      9 /* partitions that are searched, as in encode/reference/picture_work.h */
@@ -55,6 +56,9 @@
 /* Bytes of a frame: in 4:0:0 chroma takes room, too. */
 #define ENC_FRAME_SIZE(w, h) ((w) * (h)*3u / 2u)
 
+/* Macroblocks of a workgroup of encode_strength */
+#define ENC_STRENGTH_MBS 4
+
 /* Macroblocks on each side of a tile of the coarse search */
 #define ENC_SEARCH_TILE 8
 
@@ -69,20 +73,27 @@
 #define ENC_SKIP_ALL      2 /* every macroblock is P_Skip; ref_count is 0 */
 #define ENC_CHROMA        4 /* 4:2:0 */
 
-/* A picture of a batch. Without references it is an I picture. 48 bytes */
+/* enc_args.step of passes that make planes: of the source, or of the reconstruction */
+#define ENC_STEP_SOURCE    0
+#define ENC_STEP_REFERENCE 1
+
+/* A picture of a batch. Without references it is an I picture. 60 bytes */
 struct enc_picture {
     REC_U32 source;                    /* its set of planes */
-    REC_U16 reference[ENC_REFERENCES]; /* sets of RefPicList0 */
+    REC_U32 pending;                   /* the set that its reconstruction becomes */
+    REC_U16 reference[ENC_REFERENCES]; /* sets of RefPicList0; the first one also with SKIP_ALL */
     REC_U32 ref_count;
     REC_U32 lambda;    /* cost_lambda: a bit, in 16ths of a unit of cost */
     REC_U16 mv_max[2]; /* of the level, in quarter samples */
     REC_U32 qp;
     REC_U32 lambda_ssd; /* cost_lambda_ssd */
-    REC_U32 stream;     /* whose last motion is read */
+    REC_U32 last;       /* place in LAST: motion of the picture before */
+    REC_U32 kept;       /* the same: where its own motion is kept */
     REC_I32 level_max;  /* greatest magnitude that the entropy coder can write */
     REC_I32 chroma_qp_offset;
     REC_U8 flags, slices, deblocking; /* disable_deblocking_filter_idc */
-    REC_U8 reserved;
+    REC_I8 filter_offset[2];          /* FilterOffsetA, FilterOffsetB */
+    REC_U8 reserved[3];
 };
 
 /* What the search found. The same as motion_search of the reference. */
@@ -119,7 +130,7 @@ struct enc_args {
 };
 
 #ifndef VULKAN
-_Static_assert(sizeof(struct enc_picture) == 48, "enc_picture");
+_Static_assert(sizeof(struct enc_picture) == 60, "enc_picture");
 _Static_assert(sizeof(struct enc_search) == 84, "enc_search");
 _Static_assert(sizeof(struct enc_intra) == 68, "enc_intra");
 #endif

@@ -30,6 +30,12 @@ uint luma_height()
     return 16u * args.mb_height;
 }
 
+/* The set that a pass of planes makes: of the source, or of the reconstruction */
+uint set_made(uint picture)
+{
+    return args.step == ENC_STEP_SOURCE ? pictures[picture].source : pictures[picture].pending;
+}
+
 /* Where sample (0, 0) of a plane is */
 uint plane_origin(uint set, uint plane)
 {

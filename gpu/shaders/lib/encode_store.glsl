@@ -5,32 +5,13 @@
 #ifndef PELTON_ENCODE_STORE_GLSL
 #define PELTON_ENCODE_STORE_GLSL
 
+#include "gpu/shaders/lib/encode_samples.glsl"
+
 layout(set = 0, binding = ENC_BIND_LEVELS, scalar) writeonly buffer level_buffer
 {
     int16_t levels[];
 };
-layout(set = 0, binding = ENC_BIND_UNFILTERED, scalar) buffer unfiltered_buffer
-{
-    uint8_t unfiltered[];
-};
-
 #define MB_LEVELS (16u * ENC_BLOCKS)
-
-/* Where the sample of a component of the picture is, by its place in the component */
-int unfiltered_at(uint c, ivec2 at)
-{
-    uint w = luma_width(), h = luma_height(), size = w * h;
-    uint base = picture * ENC_FRAME_SIZE(w, h) + (c == 0u ? 0u : size + (c - 1u) * size / 4u);
-    return int(base) + at.y * int(c == 0u ? w : w / 2u) + at.x;
-}
-
-/* Place in its component of sample i of a macroblock, as pred has them; z: the component */
-ivec3 sample_place(uint i)
-{
-    uint c = i < 256u ? 0u : i < 320u ? 1u : 2u, k = i & 63u;
-    return c == 0u ? ivec3(16 * mb_at + ivec2(i & 15u, i >> 4), 0)
-                   : ivec3(8 * mb_at + ivec2(k & 7u, k >> 3), c);
-}
 
 /* Where level and work have sample i of a macroblock */
 uint block_sample(uint i, bool big)

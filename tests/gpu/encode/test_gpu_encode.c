@@ -13,7 +13,8 @@
 #include "tests/encode/scene.h"
 
 #define STREAMS 2
-#define SETS    (STREAMS * (1 + ENCODING_REFERENCES))
+#define TURNS   (1 + ENCODING_REFERENCES) /* the references, and the picture that is decided */
+#define SETS    (STREAMS * (1 + TURNS))
 
 /* Streams of one size and setting, side by side */
 struct beside {
@@ -23,7 +24,7 @@ struct beside {
     struct scene scenes[STREAMS];
     struct gpu_encode *gpu;
     uint32_t mbs, frame_bytes;
-    uint8_t *frames; /* of all streams */
+    uint8_t *frames; /* of all streams, in the arena */
     int8_t *offsets; /* of QP */
     int qp[STREAMS];
     struct gpu_arena *arena;
@@ -42,12 +43,14 @@ static void quantisers_fill(struct enc_quantiser out[6])
 static void results_open(struct beside *b)
 {
     size_t coeffs = b->mbs * ENC_BLOCKS * 32, mbs = b->mbs * sizeof(struct rec_mb);
-    size_t motion = b->mbs * sizeof(struct rec_motion);
+    size_t motion = b->mbs * sizeof(struct rec_motion), all = coeffs + mbs + motion;
     void *memory;
-    assert_int_equal(gpu_arena_create(gpu, STREAMS * (coeffs + mbs + motion), &b->arena, &memory),
-                     GPU_OK);
-    for (int i = 0; i < STREAMS; i++) {
-        uint8_t *at = (uint8_t *)memory + (size_t)i * (coeffs + mbs + motion);
+    assert_int_equal(
+        gpu_arena_create(gpu, STREAMS * (all + 2 * b->frame_bytes), &b->arena, &memory), GPU_OK);
+    b->frames = (uint8_t *)memory + STREAMS * all;
+    for (uint32_t i = 0; i < STREAMS; i++) {
+        uint8_t *at = (uint8_t *)memory + i * all;
+        b->got[i].frame = b->frames + (STREAMS + i) * b->frame_bytes;
         b->got[i].coeffs = (void *)at;
         b->got[i].mbs = (void *)(at + coeffs);
         b->got[i].motion = (void *)(at + coeffs + mbs);
@@ -69,7 +72,6 @@ static void beside_open(struct beside *b, const struct encoding *encoding)
     b->frame_bytes = 384 * b->mbs;
     assert_int_equal(gpu_encode_frame_size(b->gpu), b->frame_bytes);
     results_open(b);
-    b->frames = test_calloc(STREAMS, b->frame_bytes);
     b->offsets = test_malloc(STREAMS * b->mbs);
     for (int i = 0; i < STREAMS; i++) {
         assert_non_null(b->deciders[i] = decider_create(&b->encoding, &b->limits));
@@ -83,7 +85,6 @@ static void beside_close(struct beside *b)
         scene_close(&b->scenes[i]);
         decider_free(b->deciders[i]);
     }
-    test_free(b->frames);
     test_free(b->offsets);
     gpu_encode_free(b->gpu);
     gpu_arena_free(b->arena);
@@ -119,14 +120,20 @@ static void beside_decide(struct beside *b, int time, bool skip)
 
 static uint16_t set_of(uint32_t stream, uint32_t slot)
 {
-    return (uint16_t)(STREAMS + stream * ENCODING_REFERENCES + slot % ENCODING_REFERENCES);
+    return (uint16_t)(STREAMS + stream * TURNS + slot % TURNS);
 }
 
 /* The head of the picture that was decided last. Pictures take turns in the sets of a stream. */
 static struct enc_picture head_of(const struct beside *b, uint32_t i, int time, bool skip)
 {
     const struct picture_work *w = decider_work(b->deciders[i]);
-    struct enc_picture p = {.source = i, .stream = i, .qp = (uint32_t)b->qp[i]};
+    struct enc_picture p = {.source = i, .qp = (uint32_t)b->qp[i]};
+    uint32_t stream = STREAMS - 1 - i; /* in another order than the batch's */
+    p.last = 2 * stream + (uint32_t)(time + 1) % 2;
+    p.kept = 2 * stream + (uint32_t)time % 2;
+    p.pending = set_of(i, (uint32_t)time);
+    if (skip)
+        p.reference[0] = set_of(i, (uint32_t)time - 1);
     p.ref_count = skip ? 0 : w->ref_count;
     for (uint32_t r = 0; r < p.ref_count; r++)
         p.reference[r] = set_of(i, (uint32_t)time - 1 - r);
@@ -141,24 +148,9 @@ static struct enc_picture head_of(const struct beside *b, uint32_t i, int time, 
                   (b->encoding.chroma_format_idc ? ENC_CHROMA : 0) | (skip ? ENC_SKIP_ALL : 0));
     p.slices = b->encoding.slices;
     p.deblocking = b->encoding.deblocking;
+    p.filter_offset[0] = (int8_t)(2 * b->encoding.filter_offset_a);
+    p.filter_offset[1] = (int8_t)(2 * b->encoding.filter_offset_b);
     return p;
-}
-
-/* The pictures are the newest references. */
-static void beside_advance(struct beside *b, int time)
-{
-    struct gpu_encode_reference references[STREAMS];
-    for (uint32_t i = 0; i < STREAMS; i++) {
-        uint8_t *frame = b->frames + i * b->frame_bytes;
-        frame_take(decider_frame(b->deciders[i]), frame);
-        decider_accept(b->deciders[i]);
-        references[i] =
-            (struct gpu_encode_reference){.frame = frame,
-                                          .motion = decider_work(b->deciders[i])->last_motion,
-                                          .set = set_of(i, (uint32_t)time),
-                                          .stream = i};
-    }
-    assert_int_equal(gpu_encode_accept(b->gpu, references, STREAMS), GPU_OK);
 }
 
 /* ---- what was made ---- */
@@ -235,6 +227,16 @@ static void check_unfiltered(struct beside *b, uint32_t stream)
     test_free(want);
 }
 
+/* The filtered reconstruction */
+static void check_frame(struct beside *b, uint32_t stream)
+{
+    uint8_t *want = test_calloc(1, b->frame_bytes);
+    frame_take(decider_frame(b->deciders[stream]), want);
+    assert_memory_equal(b->got[stream].frame, want,
+                        b->encoding.chroma_format_idc ? b->frame_bytes : 256 * b->mbs);
+    test_free(want);
+}
+
 static void check_records(struct beside *b, uint32_t stream)
 {
     const struct picture_work *w = decider_work(b->deciders[stream]);
@@ -263,14 +265,15 @@ static void check_picture(struct beside *b, int time, bool skip)
     for (uint32_t i = 0; i < STREAMS; i++) {
         check_set(b, i, &decider_work(b->deciders[i])->source_planes);
         check_search(b, i, pictures[i].ref_count);
+        check_frame(b, i);
         if (skip)
             continue;
         check_choices(b, i, pictures[i].ref_count);
         check_unfiltered(b, i);
     }
-    beside_advance(b, time);
     for (uint32_t i = 0; i < STREAMS; i++) {
         const struct picture_work *w = decider_work(b->deciders[i]);
+        decider_accept(b->deciders[i]);
         check_set(b, set_of(i, (uint32_t)time), &w->slot[w->ref_slot[0]].planes);
     }
 }
@@ -329,33 +332,39 @@ static void test_bad(void **state)
     struct enc_picture picture = {.source = 1};
     struct gpu_encode_result records = {0};
     struct gpu_encode *e = NULL;
-    uint8_t frame[1536] = {0};
-    const uint8_t *frames[3] = {frame, frame, frame};
-    struct rec_motion motion[4];
-    struct gpu_encode_reference reference = {.frame = frame, .motion = motion, .set = 4};
+    struct gpu_arena *arena;
+    void *frame;
+    const uint8_t *frames[3];
     (void)state;
-    memset(motion, 0, sizeof(motion));
+    assert_int_equal(gpu_arena_create(gpu, 1536, &arena, &frame), GPU_OK);
+    frames[0] = frames[1] = frames[2] = frame;
     assert_int_equal(gpu_encode_create(gpu, &params, &e), GPU_ERR_INVALID); /* no references */
     params.sets = 4;
     assert_int_equal(gpu_encode_create(gpu, &params, &e), GPU_OK);
-    assert_int_equal(gpu_encode_accept(e, &reference, 1), GPU_ERR_INVALID);
-    reference.set = 1; /* a source */
-    assert_int_equal(gpu_encode_accept(e, &reference, 1), GPU_ERR_INVALID);
-    reference.set = 2;
-    assert_int_equal(gpu_encode_accept(e, &reference, 0), GPU_ERR_INVALID);
-    reference.stream = 2;
-    assert_int_equal(gpu_encode_accept(e, &reference, 1), GPU_ERR_INVALID);
+    picture.pending = 2;
     assert_int_equal(gpu_encode_decide(e, &picture, 1, frames, NULL, &records), GPU_ERR_INVALID);
-    picture = (struct enc_picture){.ref_count = 1}; /* a source is no reference */
+    picture = (struct enc_picture){.pending = 1}; /* a source */
     assert_int_equal(gpu_encode_decide(e, &picture, 1, frames, NULL, &records), GPU_ERR_INVALID);
-    picture = (struct enc_picture){.stream = 2};
+    picture.pending = 4;
     assert_int_equal(gpu_encode_decide(e, &picture, 1, frames, NULL, &records), GPU_ERR_INVALID);
-    picture.stream = 0;
+    picture = (struct enc_picture){.pending = 2, .ref_count = 1}; /* a source is no reference */
+    assert_int_equal(gpu_encode_decide(e, &picture, 1, frames, NULL, &records), GPU_ERR_INVALID);
+    picture = (struct enc_picture){.pending = 2, .flags = ENC_SKIP_ALL};
+    assert_int_equal(gpu_encode_decide(e, &picture, 1, frames, NULL, &records), GPU_ERR_INVALID);
+    picture = (struct enc_picture){.pending = 2, .last = 4};
+    assert_int_equal(gpu_encode_decide(e, &picture, 1, frames, NULL, &records), GPU_ERR_INVALID);
+    picture = (struct enc_picture){.pending = 2, .kept = 4};
+    assert_int_equal(gpu_encode_decide(e, &picture, 1, frames, NULL, &records), GPU_ERR_INVALID);
+    picture.kept = 0;
+    assert_int_equal(gpu_encode_decide(e, &picture, 0, frames, NULL, &records), GPU_ERR_INVALID);
     assert_int_equal(gpu_encode_decide(e, &picture, 3, frames, NULL, &records), GPU_ERR_INVALID);
-    /* the results lie in no arena */
+    /* the results lie in no arena, then the frame */
+    assert_int_equal(gpu_encode_decide(e, &picture, 1, frames, NULL, &records), GPU_ERR_INVALID);
+    frames[0] = (const uint8_t *)&picture;
     assert_int_equal(gpu_encode_decide(e, &picture, 1, frames, NULL, &records), GPU_ERR_INVALID);
     assert_int_equal(gpu_encode_read(e, ENC_BIND_TOTALS, 16, 4, frame), GPU_ERR_INVALID);
     gpu_encode_free(e);
+    gpu_arena_free(arena);
 }
 
 int main(void)
