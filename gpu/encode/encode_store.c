@@ -31,6 +31,7 @@ struct encode_store {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct encode_job *first, **last; /* those that wait */
+    uint32_t waiting, entered;        /* their number; streams */
     struct gpu_encoder_counts counts; /* but passes */
     struct store_batch batches[GPU_ENCODE_FLIGHT];
 };
@@ -132,8 +133,10 @@ bool encode_store_enter(struct encode_store *s, uint32_t *stream)
     pthread_mutex_lock(&s->lock);
     while (i < s->params.streams && s->taken[i])
         i++;
-    if (i < s->params.streams)
+    if (i < s->params.streams) {
         s->taken[i] = true;
+        s->entered++;
+    }
     pthread_mutex_unlock(&s->lock);
     *stream = i;
     return i < s->params.streams;
@@ -143,6 +146,8 @@ void encode_store_leave(struct encode_store *s, uint32_t stream)
 {
     pthread_mutex_lock(&s->lock);
     s->taken[stream] = false;
+    s->entered--;
+    pthread_cond_broadcast(&s->changed);
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -200,6 +205,7 @@ static void batch_take(struct encode_store *s, struct store_batch *b)
         b->jobs[b->count++] = s->first;
         s->first = s->first->next;
     }
+    s->waiting -= b->count;
     if (!s->first)
         s->last = &s->first;
 }
@@ -232,13 +238,18 @@ static void batch_run(struct encode_store *s, struct store_batch *b)
     pthread_cond_broadcast(&s->changed);
 }
 
-/* NULL: as many run as may. With the lock */
-static struct store_batch *batch_free(struct encode_store *s)
+/* A batch that may begin; NULL: none. While one runs, the next one waits for half of the streams,
+ * so that a stream which comes first does not go alone. With the lock */
+static struct store_batch *batch_due(struct encode_store *s)
 {
+    struct store_batch *due = NULL;
+    uint32_t running = 0;
     for (int i = 0; i < GPU_ENCODE_FLIGHT; i++)
-        if (!s->batches[i].running)
-            return &s->batches[i];
-    return NULL;
+        if (s->batches[i].running)
+            running++;
+        else
+            due = &s->batches[i];
+    return s->waiting && (!running || 2 * s->waiting >= s->entered) ? due : NULL;
 }
 
 int encode_store_run(struct encode_store *s, struct encode_job *job)
@@ -249,8 +260,9 @@ int encode_store_run(struct encode_store *s, struct encode_job *job)
     pthread_mutex_lock(&s->lock);
     *s->last = job;
     s->last = &job->next;
+    s->waiting++;
     while (!job->done)
-        if (s->first && (b = batch_free(s)))
+        if ((b = batch_due(s)))
             batch_run(s, b);
         else
             pthread_cond_wait(&s->changed, &s->lock);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Buffers of streams of one size, and the batches that their pictures form. A stream's thread hands
- * in a job and waits. The first one that finds fewer than GPU_ENCODE_FLIGHT batches running takes
- * all jobs that wait, and runs them: so batches are as wide as there is work, nobody waits for a
- * batch to fill, and the device has work while the host records the next batch.
+ * in a job and waits. The first one that finds no batch running takes all jobs that wait, and runs
+ * them: so batches are as wide as there is work. While a batch runs, half of the streams may begin
+ * another one: so the device has work while the host records, and while streams write bits.
  */
 #ifndef PELTON_ENCODE_STORE_H
 #define PELTON_ENCODE_STORE_H

@@ -91,7 +91,7 @@ const struct encode_pass encode_passes[] = {
     {SHADER(encode_scan), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_PICTURE, .reads = BIT(MBS),
      .writes = BIT(MBS) | BIT(TOTALS)},
     {SHADER(encode_pack), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
-     .reads = BIT(MBS) | BIT(LEVELS), .writes = BIT(COEFFS)},
+     .reads = BIT(PICTURES) | BIT(MBS) | BIT(LEVELS), .writes = BIT(COEFFS)},
     {SHADER(encode_strength), .group = ENCODE_DEBLOCK, .grid = ENCODE_GRID_STRENGTH,
      .reads = BIT(PICTURES) | BIT(MBS) | BIT(MOTION), .writes = BIT(STRENGTHS)},
     {SHADER(encode_deblock), .constants = {32, 0}, .constant_count = 2, .group = ENCODE_DEBLOCK,

@@ -35,6 +35,7 @@ struct encode_batch {
     struct gpu_buffer up, totals;         /* of the host: small inputs; numbers of coefficients */
     struct gpu_point records, references; /* the ends of both submissions */
     uint32_t *stream, *copied;            /* by picture; coefficient blocks that are brought */
+    struct enc_picture *pictures;
 };
 
 struct gpu_encode {
@@ -44,7 +45,7 @@ struct gpu_encode {
     VkPipeline pipelines[MAX_PASSES];
     struct gpu_buffer device[ENC_BINDINGS];
     uint64_t sizes[ENC_BINDINGS];
-    struct gpu_buffer down; /* of the host: for tests */
+    struct gpu_buffer down; /* of the host: of gpu_encode_read */
     VkDescriptorPool descriptors;
     VkDescriptorSet set;
     struct gpu_queue *queue;
@@ -88,7 +89,8 @@ static void encode_sizes(const struct gpu_encode_params *p, uint64_t sizes[ENC_B
     sizes[ENC_BIND_OFFSETS] = all;
     sizes[ENC_BIND_INTRA] = all * sizeof(struct enc_intra);
     sizes[ENC_BIND_MBS] = all * sizeof(struct rec_mb);
-    sizes[ENC_BIND_LEVELS] = sizes[ENC_BIND_COEFFS] = all * ENC_BLOCKS * 32;
+    sizes[ENC_BIND_LEVELS] = all * ENC_BLOCKS * 32;
+    sizes[ENC_BIND_COEFFS] = GPU_ENCODE_FLIGHT * all * ENC_BLOCKS * 32;
     sizes[ENC_BIND_TOTALS] = 4 * p->pictures;
     sizes[ENC_BIND_STRENGTHS] = all * STRENGTH_WORDS * 4;
     for (int i = 0; i < ENC_BINDINGS; i++)
@@ -101,7 +103,6 @@ static int create_buffers(struct gpu_encode *e)
                                      VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                                      VK_BUFFER_USAGE_TRANSFER_DST_BIT;
     const uint64_t *sizes = e->sizes;
-    uint64_t down;
     VkBuffer buffers[ENC_BINDINGS];
     int err = GPU_OK;
     encode_sizes(&e->params, e->sizes);
@@ -111,10 +112,6 @@ static int create_buffers(struct gpu_encode *e)
         TRY(gpu_buffer_create(e->g, sizes[i], usage, GPU_MEMORY_DEVICE, &e->device[i]));
         buffers[i] = e->device[i].buffer;
     }
-    down = sizes[ENC_BIND_COEFFS] > set_size(&e->params) ? sizes[ENC_BIND_COEFFS]
-                                                         : set_size(&e->params);
-    TRY(gpu_buffer_create(e->g, down, VK_BUFFER_USAGE_TRANSFER_DST_BIT, GPU_MEMORY_READBACK,
-                          &e->down));
     TRY(gpu_sets_create(e->g, e->layout, 1, &e->descriptors, &e->set));
     gpu_set_write_all(e->g, e->set, buffers, ENC_BINDINGS);
 error:
@@ -131,7 +128,8 @@ static int create_batches(struct gpu_encode *e)
         struct encode_batch *b = &e->batches[i];
         b->stream = calloc(e->params.pictures, sizeof(*b->stream));
         b->copied = calloc(e->params.pictures, sizeof(*b->copied));
-        if (!b->stream || !b->copied || !e->coeff_blocks)
+        b->pictures = calloc(e->params.pictures, sizeof(*b->pictures));
+        if (!b->stream || !b->copied || !b->pictures || !e->coeff_blocks)
             return GPU_ERR_NOMEM;
         TRY(gpu_buffer_create(e->g, up, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, GPU_MEMORY_UPLOAD,
                               &b->up));
@@ -234,6 +232,7 @@ void gpu_encode_free(struct gpu_encode *e)
         gpu_buffer_free(e->g, &e->batches[i].totals);
         free(e->batches[i].stream);
         free(e->batches[i].copied);
+        free(e->batches[i].pictures);
     }
     gpu_buffer_free(e->g, &e->down);
     pthread_mutex_destroy(&e->times_lock);
@@ -345,7 +344,6 @@ static bool record_result(struct gpu_encode *e, struct gpu_submission *s, uint32
 }
 
 static int submit_references(struct gpu_encode *e, struct encode_batch *b,
-                             const struct enc_picture *pictures,
                              const struct gpu_encode_result *results)
 {
     uint64_t frame = gpu_encode_frame_size(e);
@@ -357,7 +355,7 @@ static int submit_references(struct gpu_encode *e, struct encode_batch *b,
         if (results[i].frame &&
             !record_result(e, s, ENC_BIND_FRAMES, i * frame, frame, results[i].frame))
             return GPU_ERR_INVALID;
-    record_kept(e, s, pictures, b->count);
+    record_kept(e, s, b->pictures, b->count);
     record_group(e, s, ENCODE_REFERENCES, b->count, false);
     gpu_work_sync_host(s, RESULTS);
     TRY(gpu_work_submit(s));
@@ -401,13 +399,16 @@ static void record_offsets(struct gpu_encode *e, struct gpu_submission *s, struc
             record_input(e, s, b, ENC_BIND_OFFSETS, i * mbs, offsets[i], mbs, at);
 }
 
-/* Coefficient blocks from `from` on, up to `to` */
-static bool record_coeffs(struct gpu_encode *e, struct gpu_submission *s, uint32_t picture,
-                          uint32_t from, uint32_t to, const struct gpu_encode_result *result)
+/* Coefficient blocks from `from` on, up to `to`. Batches in flight have rooms of their own, as the
+ * rest may come after the next batch. */
+static bool record_coeffs(struct gpu_encode *e, struct gpu_submission *s,
+                          const struct encode_batch *b, uint32_t picture, uint32_t from,
+                          uint32_t to, const struct gpu_encode_result *result)
 {
     uint64_t room = mb_count(&e->params) * ENC_BLOCKS * 32;
-    return from >= to || record_result(e, s, ENC_BIND_COEFFS, picture * room + 32ull * from,
-                                       32ull * (to - from), result->coeffs + from);
+    return from >= to ||
+           record_result(e, s, ENC_BIND_COEFFS, b->pictures[picture].room * room + 32ull * from,
+                         32ull * (to - from), result->coeffs + from);
 }
 
 /* A quarter more than the stream's picture before had */
@@ -427,7 +428,7 @@ static int record_results(struct gpu_encode *e, struct gpu_submission *s, struct
         b->copied[i] = coeffs_expected(e, b->stream[i]);
         if (!record_result(e, s, ENC_BIND_MBS, i * mb_bytes, mb_bytes, results[i].mbs) ||
             !record_result(e, s, ENC_BIND_MOTION, i * motion, motion, results[i].motion) ||
-            !record_coeffs(e, s, i, 0, b->copied[i], &results[i]))
+            !record_coeffs(e, s, b, i, 0, b->copied[i], &results[i]))
             return GPU_ERR_INVALID;
     }
     gpu_work_sync(s, BARRIER_TRANSFER, 1u << ENC_BIND_TOTALS, RESULTS);
@@ -438,20 +439,20 @@ static int record_results(struct gpu_encode *e, struct gpu_submission *s, struct
 }
 
 static int submit_records(struct gpu_encode *e, struct encode_batch *b,
-                          const struct enc_picture *pictures, const uint8_t *const *frames,
-                          const int8_t *const *offsets, const struct gpu_encode_result *results)
+                          const uint8_t *const *frames, const int8_t *const *offsets,
+                          const struct gpu_encode_result *results)
 {
     uint64_t at = 0;
     struct gpu_submission *s;
     bool any_p = false;
     int err = GPU_OK;
     for (uint32_t i = 0; i < b->count; i++)
-        any_p |= pictures[i].ref_count > 0;
+        any_p |= b->pictures[i].ref_count > 0;
     TRY(encode_begin(e, &s));
     if (!e->filled)
         record_input(e, s, b, ENC_BIND_QUANTISER, 0, e->params.quantiser,
                      sizeof(e->params.quantiser), &at);
-    record_input(e, s, b, ENC_BIND_PICTURES, 0, pictures, b->count * sizeof(*pictures), &at);
+    record_input(e, s, b, ENC_BIND_PICTURES, 0, b->pictures, b->count * sizeof(*b->pictures), &at);
     for (uint32_t i = 0; i < b->count; i++)
         TRY(record_frame(e, s, i, frames[i]));
     record_offsets(e, s, b, offsets, &at);
@@ -482,10 +483,13 @@ int gpu_encode_submit(struct gpu_encode *e, const struct enc_picture *pictures, 
     TRY(err);
     struct encode_batch *b = &e->batches[i];
     b->count = count;
-    for (uint32_t k = 0; k < count; k++)
+    for (uint32_t k = 0; k < count; k++) {
         b->stream[k] = pictures[k].kept / 2;
-    TRY(submit_records(e, b, pictures, frames, offsets, results));
-    err = submit_references(e, b, pictures, results);
+        b->pictures[k] = pictures[k];
+        b->pictures[k].room = i * e->params.pictures + k;
+    }
+    TRY(submit_records(e, b, frames, offsets, results));
+    err = submit_references(e, b, results);
     if (err < 0 && !atomic_load(&e->g->lost))
         gpu_work_drain(e->work); /* it still writes records */
     TRY(err);
@@ -510,7 +514,7 @@ static int submit_rest(struct gpu_encode *e, struct encode_batch *b,
     int err = GPU_OK;
     TRY(encode_begin(e, &s));
     for (uint32_t i = 0; i < b->count; i++)
-        if (!record_coeffs(e, s, i, b->copied[i], results[i].coeff_block_count, &results[i]))
+        if (!record_coeffs(e, s, b, i, b->copied[i], results[i].coeff_block_count, &results[i]))
             return GPU_ERR_INVALID;
     gpu_work_sync_host(s, RESULTS);
     gpu_work_stamp(s, encode_pass_count + STAMP_DOWN);
@@ -572,10 +576,14 @@ int gpu_encode_read(struct gpu_encode *e, uint32_t binding, uint64_t offset, uin
 {
     struct gpu_submission *s;
     int err = GPU_OK;
-    if (binding >= ENC_BINDINGS || offset > e->sizes[binding] ||
-        size > e->sizes[binding] - offset || size > e->down.size)
+    if (binding >= ENC_BINDINGS || offset > e->sizes[binding] || size > e->sizes[binding] - offset)
         return GPU_ERR_INVALID;
     pthread_mutex_lock(&e->lock);
+    if (size > e->down.size) {
+        gpu_buffer_free(e->g, &e->down);
+        TRY(gpu_buffer_create(e->g, size, VK_BUFFER_USAGE_TRANSFER_DST_BIT, GPU_MEMORY_READBACK,
+                              &e->down));
+    }
     TRY(encode_begin(e, &s));
     gpu_work_sync(s, BARRIER_TRANSFER, 1u << binding, RESULTS);
     record_copy(e, s, e->device[binding].buffer, offset, e->down.buffer, 0, size);

@@ -26,7 +26,7 @@
 #define ENC_BIND_MBS        9
 #define ENC_BIND_LEVELS     10 /* by macroblock: 24 blocks, of which those that are coded count */
 #define ENC_BIND_UNFILTERED 11 /* reconstruction before deblocking, laid out as FRAMES */
-#define ENC_BIND_COEFFS     12 /* coefficient blocks of each picture without gaps */
+#define ENC_BIND_COEFFS     12 /* rooms for a picture each: coefficient blocks without gaps */
 #define ENC_BIND_TOTALS     13 /* their number, by picture */
 #define ENC_BIND_STRENGTHS  14 /* of deblocking, by macroblock: STRENGTH_WORDS of cases.h */
 #define ENC_BINDINGS        15
@@ -77,7 +77,7 @@
 #define ENC_STEP_SOURCE    0
 #define ENC_STEP_REFERENCE 1
 
-/* A picture of a batch. Without references it is an I picture. 60 bytes */
+/* A picture of a batch. Without references it is an I picture. 64 bytes */
 struct enc_picture {
     REC_U32 source;                    /* its set of planes */
     REC_U32 pending;                   /* the set that its reconstruction becomes */
@@ -89,6 +89,7 @@ struct enc_picture {
     REC_U32 lambda_ssd; /* cost_lambda_ssd */
     REC_U32 last;       /* place in LAST: motion of the picture before */
     REC_U32 kept;       /* the same: where its own motion is kept */
+    REC_U32 room;       /* place in COEFFS; gpu_encode_submit fills it in */
     REC_I32 level_max;  /* greatest magnitude that the entropy coder can write */
     REC_I32 chroma_qp_offset;
     REC_U8 flags, slices, deblocking; /* disable_deblocking_filter_idc */
@@ -130,7 +131,7 @@ struct enc_args {
 };
 
 #ifndef VULKAN
-_Static_assert(sizeof(struct enc_picture) == 60, "enc_picture");
+_Static_assert(sizeof(struct enc_picture) == 64, "enc_picture");
 _Static_assert(sizeof(struct enc_search) == 84, "enc_search");
 _Static_assert(sizeof(struct enc_intra) == 68, "enc_intra");
 #endif
