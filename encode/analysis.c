@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * See analysis.h. Samples outside of the picture repeat those at its edges.
+ * See analysis.h. The last column and row repeat up to whole macroblocks; outside of them samples
+ * in half of the size repeat those at the edges.
  */
 #include "encode/analysis.h"
 
@@ -73,13 +74,15 @@ static const uint8_t *luma_row(const struct analysis *a, const struct decider_so
 /* Rounded means of four samples, with the margins */
 static void half_load(const struct analysis *a, const struct decider_source *s)
 {
-    int width = (int)a->mb_width * BLOCK + MARGIN, height = (int)a->mb_height * BLOCK + MARGIN;
-    for (int y = -MARGIN; y < height; y++) {
-        const uint8_t *upper = luma_row(a, s, 2 * y), *lower = luma_row(a, s, 2 * y + 1);
+    uint32_t columns = a->mb_width * BLOCK, rows = a->mb_height * BLOCK;
+    for (int y = -MARGIN; y < (int)rows + MARGIN; y++) {
+        int row = 2 * (int)clamp(y, rows);
+        const uint8_t *upper = luma_row(a, s, row), *lower = luma_row(a, s, row + 1);
         uint8_t *out = a->plane[0].origin + y * a->stride;
-        for (int x = -MARGIN; x < width; x++) {
-            uint32_t left = clamp(2 * x, a->encoding->width),
-                     right = clamp(2 * x + 1, a->encoding->width);
+        for (int x = -MARGIN; x < (int)columns + MARGIN; x++) {
+            int column = 2 * (int)clamp(x, columns);
+            uint32_t left = clamp(column, a->encoding->width),
+                     right = clamp(column + 1, a->encoding->width);
             out[x] = (uint8_t)((upper[left] + upper[right] + lower[left] + lower[right] + 2) >> 2);
         }
     }

@@ -34,8 +34,15 @@ enum decider_error {
     DECIDER_NOMEM = -3    /* the device has no memory: another decider may do */
 };
 
+struct analysis_costs;
+
 struct decider_calls {
     void *ctx;
+    /* Costs of the next picture, and an offset of QP for each of its macroblocks: those of
+     * encode/analysis.h. Once, before its first decide. Returns as decide does. NULL, or an error:
+     * the caller makes them. */
+    int (*analyse)(void *ctx, const struct decider_source *source, struct analysis_costs *costs,
+                   int8_t *qp_offsets);
     /* Decides a picture. The records are valid until the next call. It may be decided again, with
      * another wish: nothing refers to it until accept. The first picture is IDR. Returns 0, or
      * enum decider_error. */

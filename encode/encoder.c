@@ -269,7 +269,9 @@ static struct analysis_costs analyse(struct encoder *e, const struct encoder_fra
     struct analysis_costs costs = {0};
     if (!e->analysis)
         return costs;
-    costs = analysis_picture(e->analysis, &frame->source, e->qp_offsets);
+    if (!e->decider.analyse ||
+        e->decider.analyse(e->decider.ctx, &frame->source, &costs, e->qp_offsets) < 0)
+        costs = analysis_picture(e->analysis, &frame->source, e->qp_offsets);
     if (!e->params.adaptive)
         return costs;
     for (uint32_t i = 0; i < mbs && frame->qp_offsets; i++) {

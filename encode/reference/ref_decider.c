@@ -31,6 +31,7 @@ int ref_decider_begin(void *ctx, const struct encoding *e, const struct encoding
         return snprintf(why, ENCODING_WHY, "no memory"), -1;
     if (threads)
         decider_use_threads(d, *threads);
-    *out = (struct decider_calls){d, ref_decide, ref_accept, ref_end};
+    *out = (struct decider_calls){
+        .ctx = d, .decide = ref_decide, .accept = ref_accept, .end = ref_end};
     return 0;
 }

@@ -21,6 +21,7 @@ struct store_batch {
     const uint8_t **sources;
     const int8_t **offsets;
     struct gpu_encode_result *results;
+    struct enc_analysis **analysis;
 };
 
 struct encode_store {
@@ -60,7 +61,8 @@ static int store_create_passes(struct encode_store *s)
                                        .mb_height = p->mb_height,
                                        .pictures = p->pictures,
                                        .streams = p->streams,
-                                       .sets = p->pictures + p->streams * slots_of(p)};
+                                       .sources = 2 * p->streams,
+                                       .sets = p->streams * (2 + slots_of(p))};
     quantisers_fill(encode.quantiser);
     return gpu_encode_create(s->g, &encode, &s->encode);
 }
@@ -76,7 +78,8 @@ static bool store_create_lists(struct encode_store *s)
         b->sources = calloc(n, sizeof(*b->sources));
         b->offsets = calloc(n, sizeof(*b->offsets));
         b->results = calloc(n, sizeof(*b->results));
-        good = b->jobs && b->heads && b->sources && b->offsets && b->results;
+        b->analysis = calloc(n, sizeof(*b->analysis));
+        good = b->analysis && b->jobs && b->heads && b->sources && b->offsets && b->results;
     }
     return good;
 }
@@ -116,6 +119,7 @@ void encode_store_free(struct encode_store *s)
         free(s->batches[i].sources);
         free(s->batches[i].offsets);
         free(s->batches[i].results);
+        free(s->batches[i].analysis);
     }
     free(s);
 }
@@ -158,7 +162,7 @@ uint32_t encode_store_slot(const struct encode_store *s, uint32_t stream, uint32
 
 uint32_t encode_store_set(const struct encode_store *s, uint32_t stream, uint32_t turn)
 {
-    return s->params.pictures + encode_store_slot(s, stream, turn);
+    return 2 * s->params.streams + encode_store_slot(s, stream, turn);
 }
 
 void encode_store_count(struct encode_store *s, struct gpu_encoder_counts *sums)
@@ -167,6 +171,7 @@ void encode_store_count(struct encode_store *s, struct gpu_encoder_counts *sums)
     sums->batches += s->counts.batches;
     sums->pictures += s->counts.pictures;
     sums->decide_s += s->counts.decide_s;
+    sums->analyse_s += s->counts.analyse_s;
     for (uint32_t i = 0; i < GPU_ENCODER_PASSES; i++) {
         double seconds = 0;
         sums->pass[i] = gpu_encode_time(s->encode, i, &seconds);
@@ -177,13 +182,22 @@ void encode_store_count(struct encode_store *s, struct gpu_encoder_counts *sums)
 
 /* ---- a batch ---- */
 
+static int batch_analyse(struct encode_store *s, struct store_batch *b)
+{
+    for (uint32_t i = 0; i < b->count; i++) {
+        b->heads[i] = b->jobs[i]->picture;
+        b->sources[i] = b->jobs[i]->frame;
+        b->analysis[i] = b->jobs[i]->analysis;
+    }
+    return gpu_encode_analyse(s->encode, b->heads, b->count, b->sources, b->analysis);
+}
+
 static int batch_decide(struct encode_store *s, struct store_batch *b)
 {
     uint32_t ticket;
     int err;
     for (uint32_t i = 0; i < b->count; i++) {
         b->heads[i] = b->jobs[i]->picture;
-        b->heads[i].source = i;
         b->sources[i] = b->jobs[i]->frame;
         b->offsets[i] = b->jobs[i]->offsets;
         b->results[i] = b->jobs[i]->result;
@@ -197,17 +211,22 @@ static int batch_decide(struct encode_store *s, struct store_batch *b)
     return err;
 }
 
-/* The oldest jobs leave the queue. With the lock */
+/* Jobs of the kind of the oldest one leave the queue. With the lock */
 static void batch_take(struct encode_store *s, struct store_batch *b)
 {
+    struct encode_job **at = &s->first;
+    bool analysis = s->first->analysis != NULL;
     b->count = 0;
-    while (s->first && b->count < s->params.pictures) {
-        b->jobs[b->count++] = s->first;
-        s->first = s->first->next;
-    }
+    while (*at && b->count < s->params.pictures)
+        if (((*at)->analysis != NULL) == analysis) {
+            b->jobs[b->count++] = *at;
+            *at = (*at)->next;
+        } else {
+            at = &(*at)->next;
+        }
+    for (s->last = &s->first; *s->last;)
+        s->last = &(*s->last)->next;
     s->waiting -= b->count;
-    if (!s->first)
-        s->last = &s->first;
 }
 
 static double seconds_now(void)
@@ -225,16 +244,17 @@ static void batch_run(struct encode_store *s, struct store_batch *b)
     batch_take(s, b);
     b->running = true;
     pthread_mutex_unlock(&s->lock);
-    err = batch_decide(s, b);
+    bool analysis = b->jobs[0]->analysis != NULL;
+    err = analysis ? batch_analyse(s, b) : batch_decide(s, b);
     pthread_mutex_lock(&s->lock);
     for (uint32_t i = 0; i < b->count; i++) {
         b->jobs[i]->err = err;
         b->jobs[i]->done = true;
     }
     b->running = false;
-    s->counts.batches++;
-    s->counts.pictures += b->count;
-    s->counts.decide_s += seconds_now() - begun;
+    s->counts.batches += !analysis;
+    s->counts.pictures += analysis ? 0 : b->count;
+    *(analysis ? &s->counts.analyse_s : &s->counts.decide_s) += seconds_now() - begun;
     pthread_cond_broadcast(&s->changed);
 }
 

@@ -35,11 +35,12 @@ void encode_store_leave(struct encode_store *s, uint32_t stream);
 uint32_t encode_store_slot(const struct encode_store *s, uint32_t stream, uint32_t turn);
 uint32_t encode_store_set(const struct encode_store *s, uint32_t stream, uint32_t turn);
 
-/* A picture that is to be decided, of its stream's thread */
+/* A picture that is to be analysed, or decided, of its stream's thread */
 struct encode_job {
-    uint8_t *frame;             /* the source: whole macroblocks, in an arena */
-    struct enc_picture picture; /* but its source */
-    const int8_t *offsets;      /* of QP; NULL: none */
+    uint8_t *frame; /* the source: whole macroblocks, in an arena */
+    struct enc_picture picture;
+    struct enc_analysis *analysis; /* by macroblock, in an arena; NULL: decide */
+    const int8_t *offsets;         /* of QP; NULL: none */
     struct gpu_encode_result result;
     /* of the store */
     struct encode_job *next;

@@ -4,6 +4,7 @@
  */
 #include "gpu/encode/encode_table.h"
 
+#include "shaders/encode_analyse.spv.h"
 #include "shaders/encode_begin.spv.h"
 #include "shaders/encode_choose.spv.h"
 #include "shaders/encode_deblock.spv.h"
@@ -57,6 +58,8 @@
 
 const struct encode_pass encode_passes[] = {
     PLANE_PASSES(ENCODE_PLANES, ENC_STEP_SOURCE),
+    {SHADER(encode_analyse), .group = ENCODE_ANALYSIS, .grid = ENCODE_GRID_MB,
+     .reads = BIT(PICTURES) | BIT(PLANES), .writes = BIT(ANALYSIS)},
     {SHADER(encode_begin), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
      .reads = BIT(PICTURES) | BIT(OFFSETS), .writes = BIT(MBS) | BIT(MOTION)},
     {SHADER(encode_intra_first), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,

@@ -22,9 +22,15 @@ enum encode_grid {
     ENCODE_GRID_PICTURE,     /* a picture */
 };
 
-/* When a pass runs. ENCODE_PLANES, the decisions, then those that make a reference of the result:
- * deblocking, and its planes */
-enum encode_group { ENCODE_PLANES, ENCODE_DECISIONS, ENCODE_DEBLOCK, ENCODE_REFERENCES };
+/* When a pass runs. Planes of sources; their analysis, if it is wanted; the decisions; then those
+ * that make a reference of the result: deblocking, and its planes */
+enum encode_group {
+    ENCODE_PLANES,
+    ENCODE_ANALYSIS,
+    ENCODE_DECISIONS,
+    ENCODE_DEBLOCK,
+    ENCODE_REFERENCES
+};
 
 struct encode_pass {
     const char *name;

@@ -92,6 +92,7 @@ static void encode_sizes(const struct gpu_encode_params *p, uint64_t sizes[ENC_B
     sizes[ENC_BIND_LEVELS] = all * ENC_BLOCKS * 32;
     sizes[ENC_BIND_COEFFS] = GPU_ENCODE_FLIGHT * all * ENC_BLOCKS * 32;
     sizes[ENC_BIND_TOTALS] = 4 * p->pictures;
+    sizes[ENC_BIND_ANALYSIS] = all * sizeof(struct enc_analysis);
     sizes[ENC_BIND_STRENGTHS] = all * STRENGTH_WORDS * 4;
     for (int i = 0; i < ENC_BINDINGS; i++)
         sizes[i] = (sizes[i] + 15) / 16 * 16;
@@ -189,7 +190,7 @@ int gpu_encode_create(struct gpu *g, const struct gpu_encode_params *params,
     int err = GPU_OK;
     struct gpu_encode *e;
     if (!params->mb_width || !params->mb_height || !params->pictures || !params->streams ||
-        params->sets <= params->pictures || params->sets > MOST_SETS)
+        !params->sources || params->sets <= params->sources || params->sets > MOST_SETS)
         return GPU_ERR_INVALID;
     e = calloc(1, sizeof(*e));
     if (!e)
@@ -296,7 +297,7 @@ static void record_input(struct gpu_encode *e, struct gpu_submission *s, struct 
 
 /* Chroma of a frame goes into its set as it is; luma is there for encode_load. */
 static int record_frame(struct gpu_encode *e, struct gpu_submission *s, uint32_t picture,
-                        const uint8_t *frame)
+                        uint32_t set, const uint8_t *frame)
 {
     struct gpu_place from;
     uint64_t luma = 256 * mb_count(&e->params), w = 16ull * e->params.mb_width,
@@ -307,7 +308,7 @@ static int record_frame(struct gpu_encode *e, struct gpu_submission *s, uint32_t
     record_copy(e, s, from.buffer, from.offset, e->device[ENC_BIND_FRAMES].buffer,
                 picture * luma / 2 * 3, luma);
     record_copy(e, s, from.buffer, from.offset + luma, e->device[ENC_BIND_PLANES].buffer,
-                picture * set_size(&e->params) + ENC_CHROMA_AT(w, h), luma / 2);
+                set * set_size(&e->params) + ENC_CHROMA_AT(w, h), luma / 2);
     return GPU_OK;
 }
 
@@ -368,7 +369,7 @@ error:
 
 static bool is_reference(const struct gpu_encode *e, uint32_t set)
 {
-    return set >= e->params.pictures && set < e->params.sets;
+    return set >= e->params.sources && set < e->params.sets;
 }
 
 static bool pictures_valid(const struct gpu_encode *e, const struct enc_picture *pictures,
@@ -379,7 +380,7 @@ static bool pictures_valid(const struct gpu_encode *e, const struct enc_picture 
     for (uint32_t i = 0; good && i < count; i++) {
         const struct enc_picture *picture = &pictures[i];
         uint32_t used = picture->flags & ENC_SKIP_ALL ? 1 : picture->ref_count;
-        good = picture->source == i && picture->last < 2 * p->streams &&
+        good = picture->source < p->sources && picture->last < 2 * p->streams &&
                picture->kept < 2 * p->streams && picture->qp <= REC_MAX_QP &&
                picture->ref_count <= ENC_REFERENCES && is_reference(e, picture->pending);
         for (uint32_t r = 0; good && r < used; r++)
@@ -444,20 +445,24 @@ static int submit_records(struct gpu_encode *e, struct encode_batch *b,
 {
     uint64_t at = 0;
     struct gpu_submission *s;
-    bool any_p = false;
+    bool any_p = false, any_load = false;
     int err = GPU_OK;
-    for (uint32_t i = 0; i < b->count; i++)
+    for (uint32_t i = 0; i < b->count; i++) {
         any_p |= b->pictures[i].ref_count > 0;
+        any_load |= !(b->pictures[i].flags & ENC_LOADED);
+    }
     TRY(encode_begin(e, &s));
     if (!e->filled)
         record_input(e, s, b, ENC_BIND_QUANTISER, 0, e->params.quantiser,
                      sizeof(e->params.quantiser), &at);
     record_input(e, s, b, ENC_BIND_PICTURES, 0, b->pictures, b->count * sizeof(*b->pictures), &at);
     for (uint32_t i = 0; i < b->count; i++)
-        TRY(record_frame(e, s, i, frames[i]));
+        if (!(b->pictures[i].flags & ENC_LOADED))
+            TRY(record_frame(e, s, i, b->pictures[i].source, frames[i]));
     record_offsets(e, s, b, offsets, &at);
     gpu_work_stamp(s, encode_pass_count + STAMP_UP);
-    record_group(e, s, ENCODE_PLANES, b->count, false);
+    if (any_load)
+        record_group(e, s, ENCODE_PLANES, b->count, false);
     record_group(e, s, ENCODE_DECISIONS, b->count, any_p);
     TRY(record_results(e, s, b, results));
     TRY(gpu_work_submit(s));
@@ -467,20 +472,15 @@ error:
     return err;
 }
 
-int gpu_encode_submit(struct gpu_encode *e, const struct enc_picture *pictures, uint32_t count,
-                      const uint8_t *const *frames, const int8_t *const *offsets,
-                      const struct gpu_encode_result *results, uint32_t *batch)
+/* A batch that is free, with its pictures; NULL: there is none. With the lock */
+static struct encode_batch *batch_begin(struct gpu_encode *e, const struct enc_picture *pictures,
+                                        uint32_t count)
 {
     uint32_t i = 0;
-    int err = GPU_OK;
-    if (!pictures_valid(e, pictures, count))
-        return GPU_ERR_INVALID;
-    pthread_mutex_lock(&e->lock);
     while (i < GPU_ENCODE_FLIGHT && e->batches[i].busy)
         i++;
     if (i == GPU_ENCODE_FLIGHT)
-        err = GPU_ERR_INVALID;
-    TRY(err);
+        return NULL;
     struct encode_batch *b = &e->batches[i];
     b->count = count;
     for (uint32_t k = 0; k < count; k++) {
@@ -488,13 +488,28 @@ int gpu_encode_submit(struct gpu_encode *e, const struct enc_picture *pictures, 
         b->pictures[k] = pictures[k];
         b->pictures[k].room = i * e->params.pictures + k;
     }
+    return b;
+}
+
+int gpu_encode_submit(struct gpu_encode *e, const struct enc_picture *pictures, uint32_t count,
+                      const uint8_t *const *frames, const int8_t *const *offsets,
+                      const struct gpu_encode_result *results, uint32_t *batch)
+{
+    int err = GPU_OK;
+    if (!pictures_valid(e, pictures, count))
+        return GPU_ERR_INVALID;
+    pthread_mutex_lock(&e->lock);
+    struct encode_batch *b = batch_begin(e, pictures, count);
+    if (!b)
+        err = GPU_ERR_INVALID;
+    TRY(err);
     TRY(submit_records(e, b, frames, offsets, results));
     err = submit_references(e, b, results);
     if (err < 0 && !atomic_load(&e->g->lost))
         gpu_work_drain(e->work); /* it still writes records */
     TRY(err);
     b->busy = true;
-    *batch = i;
+    *batch = (uint32_t)(b - e->batches);
 error:
     pthread_mutex_unlock(&e->lock);
     return err;
@@ -559,6 +574,63 @@ error:
     pthread_mutex_lock(&e->lock);
     b->busy = false;
     pthread_mutex_unlock(&e->lock);
+    return err;
+}
+
+/* ---- analysis ---- */
+
+static bool sources_valid(const struct gpu_encode *e, const struct enc_picture *pictures,
+                          uint32_t count)
+{
+    bool good = count > 0 && count <= e->params.pictures;
+    for (uint32_t i = 0; good && i < count; i++)
+        good = pictures[i].source < e->params.sources && pictures[i].kept < 2 * e->params.streams &&
+               (pictures[i].before == ENC_NO_SET || pictures[i].before < e->params.sources);
+    return good;
+}
+
+static int submit_analysis(struct gpu_encode *e, struct encode_batch *b,
+                           const uint8_t *const *frames, struct enc_analysis *const *results)
+{
+    uint64_t at = 0, size = mb_count(&e->params) * sizeof(struct enc_analysis);
+    struct gpu_submission *s;
+    int err = GPU_OK;
+    TRY(encode_begin(e, &s));
+    record_input(e, s, b, ENC_BIND_PICTURES, 0, b->pictures, b->count * sizeof(*b->pictures), &at);
+    for (uint32_t i = 0; i < b->count; i++)
+        TRY(record_frame(e, s, i, b->pictures[i].source, frames[i]));
+    gpu_work_stamp(s, encode_pass_count + STAMP_UP);
+    record_group(e, s, ENCODE_PLANES, b->count, false);
+    record_group(e, s, ENCODE_ANALYSIS, b->count, false);
+    for (uint32_t i = 0; i < b->count; i++)
+        if (!record_result(e, s, ENC_BIND_ANALYSIS, i * size, size, results[i]))
+            return GPU_ERR_INVALID;
+    gpu_work_sync_host(s, RESULTS);
+    gpu_work_stamp(s, encode_pass_count + STAMP_DOWN);
+    TRY(gpu_work_submit(s));
+    b->records = s->last;
+error:
+    return err;
+}
+
+int gpu_encode_analyse(struct gpu_encode *e, const struct enc_picture *pictures, uint32_t count,
+                       const uint8_t *const *frames, struct enc_analysis *const *results)
+{
+    int err = GPU_OK;
+    if (!sources_valid(e, pictures, count))
+        return GPU_ERR_INVALID;
+    pthread_mutex_lock(&e->lock);
+    struct encode_batch *b = batch_begin(e, pictures, count);
+    err = b ? submit_analysis(e, b, frames, results) : GPU_ERR_INVALID;
+    if (err == GPU_OK)
+        b->busy = true;
+    pthread_mutex_unlock(&e->lock);
+    TRY(err);
+    err = point_wait(e, &b->records);
+    pthread_mutex_lock(&e->lock);
+    b->busy = false;
+    pthread_mutex_unlock(&e->lock);
+error:
     return err;
 }
 

@@ -18,7 +18,8 @@ struct gpu_encode_params {
     uint32_t mb_width, mb_height;
     uint32_t pictures; /* of a batch, at most */
     uint32_t streams;  /* each has two places in ENC_BIND_LAST: 2 * stream, and the next one */
-    uint32_t sets;     /* of planes: the first `pictures` are sources, the others references */
+    uint32_t sets;     /* of planes: the first `sources` of them, then references */
+    uint32_t sources;
     struct enc_quantiser quantiser[6]; /* by QP modulo 6 */
 };
 
@@ -39,11 +40,11 @@ struct gpu_encode_result {
     uint32_t coeff_block_count;
 };
 
-/* Decide pictures from their frames, which lie in a gpu_arena, as results do. Picture i takes set i
- * for its source. The device makes a reference of its reconstruction, the set `pending`. So
- * pictures of later batches may name it, and may decide the same picture again. No picture of a
- * batch may name a set that another one makes. offsets: of QP, by macroblock; NULL, all or of a
- * picture: none.
+/* Decide pictures from their frames, which lie in a gpu_arena, as results do. With ENC_LOADED the
+ * planes of a source are there already, from gpu_encode_analyse or an earlier batch. The device
+ * makes a reference of its reconstruction, the set `pending`. So pictures of later batches may name
+ * it, and may decide the same picture again. No picture of a batch may name a set that another one
+ * makes. offsets: of QP, by macroblock; NULL, all or of a picture: none.
  *
  * GPU_ERR_INVALID: a picture names a set or a place that is not there; count is 0, or more than
  * those of a batch; frames or results lie in no arena; GPU_ENCODE_FLIGHT batches are in flight. */
@@ -57,6 +58,12 @@ int gpu_encode_wait(struct gpu_encode *e, uint32_t batch, struct gpu_encode_resu
 int gpu_encode_decide(struct gpu_encode *e, const struct enc_picture *pictures, uint32_t count,
                       const uint8_t *const *frames, const int8_t *const *offsets,
                       struct gpu_encode_result *results);
+
+/* Load sources, and look at them beside those before: results, by macroblock, in arenas. Of
+ * pictures source, before and kept count. Waits. It is one of GPU_ENCODE_FLIGHT batches.
+ * GPU_ERR_INVALID: as above. */
+int gpu_encode_analyse(struct gpu_encode *e, const struct enc_picture *pictures, uint32_t count,
+                       const uint8_t *const *frames, struct enc_analysis *const *results);
 
 /* GPU seconds of pass i since creation, and its name; NULL: there is no such pass. Zeros without
  * gpu_params.timestamps. */

@@ -5,6 +5,7 @@
  */
 #include "gpu/encode/gpu_encoder.h"
 
+#include "encode/analysis.h"
 #include "encode/reference/cost.h"
 #include "gpu/encode/encode_store.h"
 
@@ -43,6 +44,8 @@ struct gpu_decider {
     struct rec_scaling scaling;
     struct gpu_encode_result result;
     struct rec_view view;
+    struct enc_analysis *analysis; /* by macroblock */
+    bool loaded;                   /* the picture's source is on the device */
 };
 
 /* ---- life ---- */
@@ -115,7 +118,8 @@ static int decider_create_arrays(struct gpu_decider *d, struct gpu *g, bool fram
 {
     size_t mbs = d->mb_count, source = 384 * mbs, coeffs = mbs * ENC_BLOCKS * 32;
     size_t records = mbs * sizeof(struct rec_mb), motion = mbs * sizeof(struct rec_motion);
-    size_t all = source + coeffs + records + motion;
+    size_t analysis = mbs * sizeof(struct enc_analysis);
+    size_t all = source + coeffs + records + motion + analysis;
     void *memory;
     int err = gpu_arena_create(g, all + (frames ? source : 0), &d->arena, &memory);
     if (err < 0)
@@ -124,6 +128,7 @@ static int decider_create_arrays(struct gpu_decider *d, struct gpu *g, bool fram
     d->result.coeffs = (void *)(d->source + source);
     d->result.mbs = (void *)(d->source + source + coeffs);
     d->result.motion = (void *)(d->source + source + coeffs + records);
+    d->analysis = (void *)(d->source + all - analysis);
     if (frames)
         d->result.frame = d->source + all;
     return GPU_OK;
@@ -171,24 +176,35 @@ static void source_load(struct gpu_decider *d, const struct decider_source *from
     }
 }
 
+/* The same for its analysis and its decisions */
+static struct enc_picture source_head(const struct gpu_decider *d)
+{
+    return (struct enc_picture){
+        .source = 2 * d->stream + d->turn % 2,
+        .before = d->turn ? 2 * d->stream + (d->turn + 1) % 2 : ENC_NO_SET,
+        .last = 2 * d->stream + (d->turn + 1) % 2,
+        .kept = 2 * d->stream + d->turn % 2,
+    };
+}
+
 static struct enc_picture picture_head(const struct gpu_decider *d, const struct decider_wish *wish)
 {
     const struct encoding *e = d->encoding;
-    struct enc_picture p = {.qp = (uint32_t)wish->qp, .ref_count = wish->skip ? 0 : d->ref_count};
+    struct enc_picture p = source_head(d);
+    p.qp = (uint32_t)wish->qp;
+    p.ref_count = wish->skip ? 0 : d->ref_count;
     for (uint32_t r = 0; r < p.ref_count; r++)
         p.reference[r] = (uint16_t)encode_store_set(d->store, d->stream, d->turn - 1 - r);
     if (wish->skip)
         p.reference[0] = (uint16_t)encode_store_set(d->store, d->stream, d->turn - 1);
     p.pending = encode_store_set(d->store, d->stream, d->turn);
-    p.last = 2 * d->stream + (d->turn + 1) % 2;
-    p.kept = 2 * d->stream + d->turn % 2;
     p.lambda = cost_lambda(wish->qp);
     p.lambda_ssd = cost_lambda_ssd(wish->qp);
     p.mv_max[0] = (uint16_t)d->limits->mv_x;
     p.mv_max[1] = (uint16_t)d->limits->mv_y;
     p.level_max = d->limits->max_level;
     p.chroma_qp_offset = e->chroma_qp_offset;
-    p.flags = (uint8_t)((e->transform_8x8 ? ENC_TRANSFORM_8X8 : 0) |
+    p.flags = (uint8_t)((e->transform_8x8 ? ENC_TRANSFORM_8X8 : 0) | (d->loaded ? ENC_LOADED : 0) |
                         (e->chroma_format_idc ? ENC_CHROMA : 0) | (wish->skip ? ENC_SKIP_ALL : 0));
     p.slices = e->slices;
     p.deblocking = e->deblocking;
@@ -262,16 +278,38 @@ static int gpu_decide(void *ctx, const struct decider_source *source,
     struct gpu_decider *d = ctx;
     struct encode_job job = {.frame = d->source, .offsets = wish->qp_offsets, .result = d->result};
     d->ref_count = wish->idr ? 0 : d->accepted;
-    source_load(d, source);
+    if (!d->loaded)
+        source_load(d, source);
     slices_fill(d);
     job.picture = picture_head(d, wish);
     int err = decider_error(encode_store_run(d->store, &job));
     if (err < 0)
         return err;
+    d->loaded = true;
     d->result = job.result;
     view_fill(d);
     *view = d->view;
     return records_validate_content(&d->view, NULL) < 0 ? DECIDER_INVALID : 0;
+}
+
+static int gpu_analyse(void *ctx, const struct decider_source *source, struct analysis_costs *costs,
+                       int8_t *qp_offsets)
+{
+    struct gpu_decider *d = ctx;
+    struct encode_job job = {
+        .frame = d->source, .picture = source_head(d), .analysis = d->analysis};
+    source_load(d, source);
+    int err = decider_error(encode_store_run(d->store, &job));
+    if (err < 0)
+        return err;
+    d->loaded = true;
+    *costs = (struct analysis_costs){0};
+    for (uint32_t i = 0; i < d->mb_count; i++) {
+        costs->intra += d->analysis[i].intra;
+        costs->inter += d->analysis[i].inter;
+        qp_offsets[i] = d->analysis[i].qp_offset;
+    }
+    return 0;
 }
 
 /* The device has made a reference of it already. */
@@ -279,6 +317,7 @@ static void gpu_accept(void *ctx)
 {
     struct gpu_decider *d = ctx;
     d->turn++;
+    d->loaded = false;
     d->accepted =
         d->ref_count < d->encoding->references ? d->ref_count + 1 : d->encoding->references;
 }
@@ -309,6 +348,10 @@ int gpu_decider_begin(void *ctx, const struct encoding *e, const struct encoding
             gpu_decider_end(d);
         return -1;
     }
-    *out = (struct decider_calls){d, gpu_decide, gpu_accept, gpu_decider_end};
+    *out = (struct decider_calls){.ctx = d,
+                                  .analyse = gpu_analyse,
+                                  .decide = gpu_decide,
+                                  .accept = gpu_accept,
+                                  .end = gpu_decider_end};
     return 0;
 }

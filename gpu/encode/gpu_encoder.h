@@ -37,7 +37,7 @@ const uint8_t *gpu_decider_frame(const void *ctx);
 /* What was done so far. Thread: any. */
 struct gpu_encoder_counts {
     uint64_t batches, pictures; /* decided */
-    double decide_s;            /* sum of what batches took */
+    double decide_s, analyse_s; /* sums of what batches took */
     /* of the GPU by pass, zeros without gpu_params.timestamps; NULL: no more passes */
     const char *pass[GPU_ENCODER_PASSES + 1];
     double pass_s[GPU_ENCODER_PASSES];

@@ -22,7 +22,7 @@ void main()
 {
     ivec2 size = ivec2(luma_width(), luma_height());
     ivec2 at = ivec2(gl_GlobalInvocationID.xy) - ENC_MARGIN;
-    if (any(greaterThanEqual(at, size + ENC_MARGIN)))
+    if (any(greaterThanEqual(at, size + ENC_MARGIN)) || set_is_made(gl_WorkGroupID.z))
         return;
     ivec2 from = clamp(at, ivec2(0), size - 1);
     uint picture = gl_WorkGroupID.z, set = set_made(picture);

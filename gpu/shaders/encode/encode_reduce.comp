@@ -20,7 +20,7 @@ void main()
 {
     ivec2 size = ivec2(luma_width(), luma_height()) >> ENC_LEVEL(TO);
     ivec2 at = ivec2(gl_GlobalInvocationID.xy) - ENC_MARGIN;
-    if (any(greaterThanEqual(at, size + ENC_MARGIN)))
+    if (any(greaterThanEqual(at, size + ENC_MARGIN)) || set_is_made(gl_WorkGroupID.z))
         return;
     ivec2 from = 2 * clamp(at, ivec2(0), size - 1);
     uint set = set_made(gl_WorkGroupID.z), stride = plane_stride(FROM);

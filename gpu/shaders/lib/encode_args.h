@@ -29,7 +29,8 @@
 #define ENC_BIND_COEFFS     12 /* rooms for a picture each: coefficient blocks without gaps */
 #define ENC_BIND_TOTALS     13 /* their number, by picture */
 #define ENC_BIND_STRENGTHS  14 /* of deblocking, by macroblock: STRENGTH_WORDS of cases.h */
-#define ENC_BINDINGS        15
+#define ENC_BIND_ANALYSIS   15
+#define ENC_BINDINGS        16
 
 #define ENC_REFERENCES 4
 #define ENC_PARTS      9 /* partitions that are searched, as in encode/reference/picture_work.h */
@@ -72,14 +73,18 @@
 #define ENC_TRANSFORM_8X8 1
 #define ENC_SKIP_ALL      2 /* every macroblock is P_Skip; ref_count is 0 */
 #define ENC_CHROMA        4 /* 4:2:0 */
+#define ENC_LOADED        8 /* the planes of the source are there */
+
+#define ENC_NO_SET 0xffffffffu
 
 /* enc_args.step of passes that make planes: of the source, or of the reconstruction */
 #define ENC_STEP_SOURCE    0
 #define ENC_STEP_REFERENCE 1
 
-/* A picture of a batch. Without references it is an I picture. 64 bytes */
+/* A picture of a batch. Without references it is an I picture. 68 bytes */
 struct enc_picture {
     REC_U32 source;                    /* its set of planes */
+    REC_U32 before;                    /* that of the source before; ENC_NO_SET: none */
     REC_U32 pending;                   /* the set that its reconstruction becomes */
     REC_U16 reference[ENC_REFERENCES]; /* sets of RefPicList0; the first one also with SKIP_ALL */
     REC_U32 ref_count;
@@ -123,6 +128,13 @@ struct enc_intra {
     REC_U32 kind_modes[3][2];
 };
 
+/* A source macroblock's costs in half of the size, and its offset of QP */
+struct enc_analysis {
+    REC_U16 intra, inter;
+    REC_I8 qp_offset;
+    REC_U8 reserved[3];
+};
+
 /* Push constants */
 struct enc_args {
     REC_U32 mb_width, mb_height;
@@ -131,9 +143,10 @@ struct enc_args {
 };
 
 #ifndef VULKAN
-_Static_assert(sizeof(struct enc_picture) == 64, "enc_picture");
+_Static_assert(sizeof(struct enc_picture) == 68, "enc_picture");
 _Static_assert(sizeof(struct enc_search) == 84, "enc_search");
 _Static_assert(sizeof(struct enc_intra) == 68, "enc_intra");
+_Static_assert(sizeof(struct enc_analysis) == 8, "enc_analysis");
 #endif
 
 #endif

@@ -36,6 +36,12 @@ uint set_made(uint picture)
     return args.step == ENC_STEP_SOURCE ? pictures[picture].source : pictures[picture].pending;
 }
 
+/* Has an earlier batch made it? */
+bool set_is_made(uint picture)
+{
+    return args.step == ENC_STEP_SOURCE && (uint(pictures[picture].flags) & ENC_LOADED) != 0u;
+}
+
 /* Where sample (0, 0) of a plane is */
 uint plane_origin(uint set, uint plane)
 {

@@ -54,7 +54,7 @@ struct stream {
     uint64_t bytes;
     pthread_t thread;
     struct decider_calls calls; /* of the encoder on the GPU */
-    struct spent push, decide, accept;
+    struct spent push, analyse, decide, accept;
 };
 
 static double now(void)
@@ -79,6 +79,16 @@ static void spent_add(struct spent *sum, struct spent begun)
 }
 
 /* ---- a decider that counts the time in another one ---- */
+
+static int timed_analyse(void *ctx, const struct decider_source *source,
+                         struct analysis_costs *costs, int8_t *qp_offsets)
+{
+    struct stream *t = ctx;
+    struct spent begun = spent_now();
+    int rc = t->calls.analyse(t->calls.ctx, source, costs, qp_offsets);
+    spent_add(&t->analyse, begun);
+    return rc;
+}
 
 static int timed_decide(void *ctx, const struct decider_source *source,
                         const struct decider_wish *wish, struct rec_view *view)
@@ -110,7 +120,11 @@ static int timed_begin(void *ctx, const struct encoding *e, const struct encodin
     struct stream *t = ctx;
     if (gpu_decider_begin(t->shared->encoder, e, limits, &t->calls, why) < 0)
         return -1;
-    *out = (struct decider_calls){t, timed_decide, timed_accept, timed_end};
+    *out = (struct decider_calls){.ctx = t,
+                                  .analyse = timed_analyse,
+                                  .decide = timed_decide,
+                                  .accept = timed_accept,
+                                  .end = timed_end};
     return 0;
 }
 
@@ -146,7 +160,7 @@ static void stream_push(struct stream *t, struct encoder *e, uint32_t i, FILE *o
 static void stream_ready(struct stream *t)
 {
     struct shared *s = t->shared;
-    t->push = t->decide = t->accept = (struct spent){0};
+    t->push = t->analyse = t->decide = t->accept = (struct spent){0};
     if (pthread_barrier_wait(&s->ready) == PTHREAD_BARRIER_SERIAL_THREAD) {
         gpu_encoder_count(s->encoder, &s->first);
         s->begun = now();
@@ -191,17 +205,19 @@ static void print_thread(const char *name, struct spent t, double count)
 /* Where the streams' threads were */
 static void print_threads(const struct stream *all, uint32_t streams, double count)
 {
-    struct spent push = {0}, decide = {0}, accept = {0};
+    struct spent push = {0}, analyse = {0}, decide = {0}, accept = {0};
     for (uint32_t i = 0; i < streams; i++) {
         push.passed += all[i].push.passed, push.ran += all[i].push.ran;
+        analyse.passed += all[i].analyse.passed, analyse.ran += all[i].analyse.ran;
         decide.passed += all[i].decide.passed, decide.ran += all[i].decide.ran;
         accept.passed += all[i].accept.passed, accept.ran += all[i].accept.ran;
     }
+    print_thread("analyse", analyse, count);
     print_thread("decide", decide, count);
     print_thread("accept", accept, count);
-    print_thread("analysis, coding",
-                 (struct spent){push.passed - decide.passed - accept.passed,
-                                push.ran - decide.ran - accept.ran},
+    print_thread("coding",
+                 (struct spent){push.passed - analyse.passed - decide.passed - accept.passed,
+                                push.ran - analyse.ran - decide.ran - accept.ran},
                  count);
 }
 

@@ -60,7 +60,8 @@ static void results_open(struct beside *b)
 static void beside_open(struct beside *b, const struct encoding *encoding)
 {
     char why[ENCODING_WHY];
-    struct gpu_encode_params params = {.pictures = STREAMS, .streams = STREAMS, .sets = SETS};
+    struct gpu_encode_params params = {
+        .pictures = STREAMS, .streams = STREAMS, .sources = STREAMS, .sets = SETS};
     memset(b, 0, sizeof(*b));
     b->encoding = *encoding;
     assert_int_equal(encoding_check(&b->encoding, &b->limits, why), 0);
@@ -328,7 +329,7 @@ static void test_luma_alone(void **state)
 static void test_bad(void **state)
 {
     struct gpu_encode_params params = {
-        .mb_width = 2, .mb_height = 2, .pictures = 2, .streams = 2, .sets = 2};
+        .mb_width = 2, .mb_height = 2, .pictures = 2, .streams = 2, .sources = 2, .sets = 2};
     struct enc_picture picture = {.source = 1};
     struct gpu_encode_result records = {0};
     struct gpu_encode *e = NULL;

@@ -186,8 +186,12 @@ static void make_all(struct wanted all[MOST])
     all[3].params.encoding.chroma_qp_offset = 4;
     all[4].params.rate = (struct rate_settings){.mode = RATE_BITS, .qp = 10, .bit_rate = 40000};
     all[4].params.encoding.bit_rate = 40000;
+    all[0].params.adaptive = all[0].params.scene_cuts = true;
+    all[3].params.adaptive = true;
+    all[3].params.rate = (struct rate_settings){.mode = RATE_CRF, .qp = 23, .intra_less = 3};
     all[5].params = params_of(40, 70, 28);
     all[5].params.encoding.chroma_format_idc = 0;
+    all[5].params.adaptive = true;
     for (int i = 0; i < MOST; i++) {
         all[i].params.encoding.rate = 10;
         all[i].params.encoding.rate_scale = 1;
