@@ -35,6 +35,8 @@
     (BIT(PICTURES) | BIT(PLANES) | BIT(SEARCH) | BIT(INTRA) | BIT(MOTION) | BIT(MBS))
 #define INTER_READS  (BIT(PICTURES) | BIT(PLANES) | BIT(MOTION) | BIT(QUANTISER) | BIT(MBS))
 #define INTER_WRITES (BIT(MOTION) | BIT(MBS) | BIT(LEVELS) | BIT(UNFILTERED))
+#define INTRA_READS  (BIT(PICTURES) | BIT(PLANES) | BIT(QUANTISER) | BIT(MBS) | BIT(UNFILTERED))
+#define INTRA_WRITES (BIT(MBS) | BIT(LEVELS) | BIT(UNFILTERED))
 
 /* Planes of a source, or of a reference */
 #define PLANE_PASSES(of, first_step)                                                               \
@@ -88,9 +90,12 @@ const struct encode_pass encode_passes[] = {
      .reads = INTER_READS, .writes = INTER_WRITES, .of_p = true},
     {SHADER(encode_mark), ROUND(0), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
      .reads = BIT(PICTURES) | BIT(MOTION) | BIT(INTRA) | BIT(MBS), .writes = BIT(MBS)},
-    {SHADER(encode_intra), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_DIAGONAL,
-     .reads = BIT(PICTURES) | BIT(PLANES) | BIT(QUANTISER) | BIT(MBS) | BIT(UNFILTERED),
-     .writes = BIT(MBS) | BIT(LEVELS) | BIT(UNFILTERED)},
+    {SHADER(encode_intra), .constants = {0, 0}, .constant_count = 2, .group = ENCODE_DECISIONS,
+     .grid = ENCODE_GRID_DIAGONAL, .wavefront = ENCODE_DIAGONALS, .reads = INTRA_READS,
+     .writes = INTRA_WRITES},
+    {SHADER(encode_intra), .constants = {0, 1}, .constant_count = 2, .group = ENCODE_DECISIONS,
+     .grid = ENCODE_GRID_ROW, .wavefront = ENCODE_ROWS, .reads = INTRA_READS | BIT(TICKETS),
+     .writes = INTRA_WRITES | BIT(TICKETS)},
     {SHADER(encode_scan), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_PICTURE, .reads = BIT(MBS),
      .writes = BIT(MBS) | BIT(TOTALS)},
     {SHADER(encode_pack), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
@@ -162,6 +167,9 @@ void encode_pass_grid(const struct encode_pass *pass, uint32_t mb_width, uint32_
     case ENCODE_GRID_COLUMN:
         xyz[0] = mb_width;
         xyz[1] = column_parts(mb_width * mb_height * pictures, mb_height);
+        break;
+    case ENCODE_GRID_ROW:
+        xyz[0] = mb_height;
         break;
     case ENCODE_GRID_PICTURE:
         xyz[0] = 1;

@@ -19,6 +19,7 @@ enum encode_grid {
     ENCODE_GRID_DIAGONAL,    /* a macroblock of the wavefront: one dispatch for each diagonal */
     ENCODE_GRID_STRENGTH,    /* ENC_STRENGTH_MBS macroblocks */
     ENCODE_GRID_COLUMN,      /* a part of a column of macroblocks */
+    ENCODE_GRID_ROW,         /* a row of macroblocks */
     ENCODE_GRID_PICTURE,     /* a picture */
 };
 
@@ -39,10 +40,11 @@ struct encode_pass {
     uint32_t constants[2], constant_count;
     enum encode_group group;
     enum encode_grid grid;
-    bool of_p;              /* only P pictures need it */
-    uint32_t step;          /* the first one: ENC_STEP_* */
-    uint32_t level;         /* of the plane that is written */
-    uint32_t reads, writes; /* masks of bindings */
+    enum encode_wavefront wavefront; /* that it is for, if not 0 */
+    bool of_p;                       /* only P pictures need it */
+    uint32_t step;                   /* the first one: ENC_STEP_* */
+    uint32_t level;                  /* of the plane that is written */
+    uint32_t reads, writes;          /* masks of bindings */
 };
 
 extern const struct encode_pass encode_passes[];

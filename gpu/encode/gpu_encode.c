@@ -93,6 +93,7 @@ static void encode_sizes(const struct gpu_encode_params *p, uint64_t sizes[ENC_B
     sizes[ENC_BIND_COEFFS] = GPU_ENCODE_FLIGHT * all * ENC_BLOCKS * 32;
     sizes[ENC_BIND_TOTALS] = 4 * p->pictures;
     sizes[ENC_BIND_ANALYSIS] = all * sizeof(struct enc_analysis);
+    sizes[ENC_BIND_TICKETS] = 4 * (1 + (uint64_t)p->mb_height * p->pictures);
     sizes[ENC_BIND_STRENGTHS] = all * STRENGTH_WORDS * 4;
     for (int i = 0; i < ENC_BINDINGS; i++)
         sizes[i] = (sizes[i] + 15) / 16 * 16;
@@ -153,6 +154,8 @@ static int create_pipelines(struct gpu_encode *e)
                                               .name = p->name,
                                               .out = &e->pipelines[i]};
         memcpy(wants[i].constants, p->constants, sizeof(p->constants));
+        if (p->wavefront == ENCODE_ROWS && e->g->info.software)
+            wants[i].constants[1] = 2;
     }
     return gpu_pipelines_make(e->g, wants, encode_pass_count);
 }
@@ -197,6 +200,8 @@ int gpu_encode_create(struct gpu *g, const struct gpu_encode_params *params,
         return GPU_ERR_NOMEM;
     e->g = g;
     e->params = *params;
+    if (!params->wavefront)
+        e->params.wavefront = g->info.software ? ENCODE_DIAGONALS : ENCODE_ROWS;
     pthread_mutex_init(&e->lock, NULL);
     pthread_mutex_init(&e->times_lock, NULL);
     TRY(gpu_layout_get(g, &(struct gpu_bindings){.buffers = (1u << ENC_BINDINGS) - 1},
@@ -273,7 +278,8 @@ static void record_group(struct gpu_encode *e, struct gpu_submission *s, enum en
     e->g->vk.vkCmdBindDescriptorSets(s->commands, VK_PIPELINE_BIND_POINT_COMPUTE,
                                      e->layout->pipeline, 0, 1, &e->set, 0, NULL);
     for (uint32_t i = 0; i < encode_pass_count; i++)
-        if (encode_passes[i].group == group && (any_p || !encode_passes[i].of_p))
+        if (encode_passes[i].group == group && (any_p || !encode_passes[i].of_p) &&
+            (!encode_passes[i].wavefront || encode_passes[i].wavefront == e->params.wavefront))
             record_pass(e, s, i, pictures);
 }
 
@@ -460,6 +466,8 @@ static int submit_records(struct gpu_encode *e, struct encode_batch *b,
         if (!(b->pictures[i].flags & ENC_LOADED))
             TRY(record_frame(e, s, i, b->pictures[i].source, frames[i]));
     record_offsets(e, s, b, offsets, &at);
+    gpu_work_sync(s, BARRIER_TRANSFER, 0, 1u << ENC_BIND_TICKETS);
+    e->g->vk.vkCmdFillBuffer(s->commands, e->device[ENC_BIND_TICKETS].buffer, 0, VK_WHOLE_SIZE, 0);
     gpu_work_stamp(s, encode_pass_count + STAMP_UP);
     if (any_load)
         record_group(e, s, ENCODE_PLANES, b->count, false);

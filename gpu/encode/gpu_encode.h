@@ -14,12 +14,20 @@ struct gpu_encode;
 
 #define GPU_ENCODE_FLIGHT 2 /* batches between submit and wait, at most */
 
+/* How intra macroblocks wait for each other */
+enum encode_wavefront {
+    ENCODE_BY_DEVICE,
+    ENCODE_DIAGONALS, /* a dispatch for each diagonal */
+    ENCODE_ROWS       /* one dispatch, whose workgroups take rows and wait */
+};
+
 struct gpu_encode_params {
     uint32_t mb_width, mb_height;
     uint32_t pictures; /* of a batch, at most */
     uint32_t streams;  /* each has two places in ENC_BIND_LAST: 2 * stream, and the next one */
     uint32_t sets;     /* of planes: the first `sources` of them, then references */
     uint32_t sources;
+    enum encode_wavefront wavefront;
     struct enc_quantiser quantiser[6]; /* by QP modulo 6 */
 };
 

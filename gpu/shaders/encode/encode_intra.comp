@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Intra macroblocks (encode/reference/code_intra.c): predicted from unfiltered samples,
- * transformed, quantised and reconstructed. The only pass whose macroblocks wait for each other:
- * one dispatch for each diagonal of slope 2. Grid: macroblocks of the diagonal in x, pictures in z.
+ * transformed, quantised and reconstructed. The only pass whose macroblocks wait for each other.
+ *
+ * Either there is one dispatch for each diagonal of slope 2: macroblocks of the diagonal in x,
+ * pictures in z. Or a workgroup takes a row, and waits where the row above has not come far enough:
+ * rows in x, pictures in z. It takes rows by tickets, so those that it waits for have begun.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -11,6 +14,17 @@
 #include "gpu/shaders/lib/encode_motion.glsl"
 #include "gpu/shaders/lib/encode_code.glsl"
 #include "gpu/shaders/lib/encode_store.glsl"
+
+/* 2: patiently. llvmpipe (22.3) ends every loop of a shader once all its loops together have run
+ * 65535 times. There one turn of the loop that waits asks 256 times. */
+layout(constant_id = 1) const uint BY_ROWS = 0;
+
+layout(set = 0, binding = ENC_BIND_TICKETS, scalar) coherent buffer ticket_buffer
+{
+    uint tickets[];
+};
+
+shared uint ticket, intra_mask[SEARCH_THREADS / 32];
 
 /* Samples around the macroblock. Those that are not available are not used. */
 void load_border(uint c)
@@ -126,12 +140,10 @@ bool diagonal_begin()
     return mb_at.x >= 0 && mb_at.y < int(args.mb_height);
 }
 
-void main()
+void code_mb()
 {
-    uint t = gl_LocalInvocationIndex;
-    if (!diagonal_begin())
-        return;
-    uint at = record_at(mb), kind = uint(mbs[at].kind), avail = uint(mbs[at].intra_avail);
+    uint t = gl_LocalInvocationIndex, at = record_at(mb), kind = uint(mbs[at].kind),
+         avail = uint(mbs[at].intra_avail);
     bool big = kind == REC_MB_INTRA_8X8;
     block_sides s = sides_of(avail, ivec2(0), 4);
     if (kind == REC_MB_INTER)
@@ -150,4 +162,88 @@ void main()
     keep_samples(big, false);
     if (t < 3u)
         mbs[at].coded[t] = uint16_t(coded[t > 0u ? t + 1u : big ? 1u : 0u]);
+}
+
+/* ---- a workgroup takes a row ---- */
+
+void row_begin()
+{
+    uint t = gl_LocalInvocationIndex;
+    if (t == 0u)
+        ticket = atomicAdd(tickets[0], 1u);
+    barrier();
+    picture = ticket % args.picture_count;
+    mb_at = ivec2(0, ticket / args.picture_count);
+}
+
+/* Where the row's number of macroblocks that are done is */
+uint progress_at(int row)
+{
+    return 1u + picture * args.mb_height + uint(row);
+}
+
+/* All before mb_at.x is done. */
+void row_announce(uint done)
+{
+    memoryBarrierBuffer();
+    barrier();
+    if (gl_LocalInvocationIndex == 0u)
+        atomicMax(tickets[progress_at(mb_at.y)], done);
+}
+
+#define ASK_4(at)                                                                                  \
+    atomicOr(tickets[at], 0u), atomicOr(tickets[at], 0u), atomicOr(tickets[at], 0u),               \
+        atomicOr(tickets[at], 0u);
+#define ASK_16(at)  ASK_4(at) ASK_4(at) ASK_4(at) ASK_4(at)
+#define ASK_64(at)  ASK_16(at) ASK_16(at) ASK_16(at) ASK_16(at)
+#define ASK_256(at) ASK_64(at) ASK_64(at) ASK_64(at) ASK_64(at)
+
+/* The macroblocks above are done. */
+void row_wait()
+{
+    uint wanted = min(uint(mb_at.x) + 2u, args.mb_width);
+    if (gl_LocalInvocationIndex == 0u && mb_at.y > 0) {
+        uint above = progress_at(mb_at.y - 1);
+        while (atomicOr(tickets[above], 0u) < wanted)
+            if (BY_ROWS == 2u) {
+                ASK_256(above)
+            }
+    }
+    barrier();
+    memoryBarrierBuffer();
+}
+
+/* The intra macroblocks of those from `first` on in the mask */
+void row_part(int first)
+{
+    uint t = gl_LocalInvocationIndex, x = uint(first) + t;
+    barrier();
+    if (t < SEARCH_THREADS / 32)
+        intra_mask[t] = 0u;
+    barrier();
+    mb = uint(mb_at.y) * args.mb_width;
+    if (x < args.mb_width && uint(mbs[record_at(mb + x)].kind) != REC_MB_INTER)
+        atomicOr(intra_mask[t >> 5], 1u << (t & 31u));
+    barrier();
+    for (uint word = 0u; word < SEARCH_THREADS / 32; word++)
+        for (uint left = intra_mask[word]; left != 0u; left &= left - 1u) {
+            mb_at.x = first + int(32u * word) + findLSB(left);
+            mb = uint(mb_at.y) * args.mb_width + uint(mb_at.x);
+            row_announce(uint(mb_at.x));
+            row_wait();
+            code_mb();
+        }
+}
+
+void main()
+{
+    if (BY_ROWS == 0u) {
+        if (diagonal_begin())
+            code_mb();
+        return;
+    }
+    row_begin();
+    for (int first = 0; first < int(args.mb_width); first += SEARCH_THREADS)
+        row_part(first);
+    row_announce(args.mb_width);
 }

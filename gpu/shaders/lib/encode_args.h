@@ -30,7 +30,8 @@
 #define ENC_BIND_TOTALS     13 /* their number, by picture */
 #define ENC_BIND_STRENGTHS  14 /* of deblocking, by macroblock: STRENGTH_WORDS of cases.h */
 #define ENC_BIND_ANALYSIS   15
-#define ENC_BINDINGS        16
+#define ENC_BIND_TICKETS    16 /* of rows; then, by picture and row, macroblocks that are done */
+#define ENC_BINDINGS        17
 
 #define ENC_REFERENCES 4
 #define ENC_PARTS      9 /* partitions that are searched, as in encode/reference/picture_work.h */

@@ -5,7 +5,7 @@
 #ifndef PELTON_ENCODE_SAMPLES_GLSL
 #define PELTON_ENCODE_SAMPLES_GLSL
 
-layout(set = 0, binding = ENC_BIND_UNFILTERED, scalar) buffer unfiltered_buffer
+layout(set = 0, binding = ENC_BIND_UNFILTERED, scalar) coherent buffer unfiltered_buffer
 {
     uint8_t unfiltered[];
 };

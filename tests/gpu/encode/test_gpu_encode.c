@@ -57,11 +57,15 @@ static void results_open(struct beside *b)
     }
 }
 
-static void beside_open(struct beside *b, const struct encoding *encoding)
+static void beside_open(struct beside *b, const struct encoding *encoding,
+                        enum encode_wavefront wavefront)
 {
     char why[ENCODING_WHY];
-    struct gpu_encode_params params = {
-        .pictures = STREAMS, .streams = STREAMS, .sources = STREAMS, .sets = SETS};
+    struct gpu_encode_params params = {.pictures = STREAMS,
+                                       .streams = STREAMS,
+                                       .sources = STREAMS,
+                                       .sets = SETS,
+                                       .wavefront = wavefront};
     memset(b, 0, sizeof(*b));
     b->encoding = *encoding;
     assert_int_equal(encoding_check(&b->encoding, &b->limits, why), 0);
@@ -280,10 +284,10 @@ static void check_picture(struct beside *b, int time, bool skip)
 }
 
 /* I, then P pictures with all references; the last one is skipped. */
-static void check_encoding(const struct encoding *encoding)
+static void check_encoding(const struct encoding *encoding, enum encode_wavefront wavefront)
 {
     struct beside b;
-    beside_open(&b, encoding);
+    beside_open(&b, encoding, wavefront);
     for (int time = 0; time < encoding->references + 2; time++)
         check_picture(&b, time, time == encoding->references + 1);
     beside_close(&b);
@@ -297,9 +301,9 @@ static void test_high(void **state)
     e.references = 3;
     e.slices = 2;
     e.chroma_qp_offset = -3;
-    check_encoding(&e);
+    check_encoding(&e, ENCODE_DIAGONALS);
     encoding_default(&e, 16, 16);
-    check_encoding(&e);
+    check_encoding(&e, ENCODE_DIAGONALS);
 }
 
 static void test_baseline(void **state)
@@ -312,7 +316,7 @@ static void test_baseline(void **state)
     e.references = 2;
     e.slices = 4;
     e.deblocking = 2;
-    check_encoding(&e);
+    check_encoding(&e, ENCODE_ROWS);
 }
 
 static void test_luma_alone(void **state)
@@ -323,7 +327,7 @@ static void test_luma_alone(void **state)
     e.chroma_format_idc = 0;
     e.references = 4;
     e.deblocking = 1;
-    check_encoding(&e);
+    check_encoding(&e, ENCODE_ROWS);
 }
 
 static void test_bad(void **state)
