@@ -10,7 +10,7 @@
 #include "gpu/shaders/lib/encode_satd.glsl"
 #include "gpu/shaders/lib/encode_motion.glsl"
 #include "gpu/shaders/lib/encode_code.glsl"
-#include "gpu/shaders/lib/encode_inter_code.glsl"
+#include "gpu/shaders/lib/encode_blocks.glsl"
 #include "gpu/shaders/lib/encode_store.glsl"
 
 shared uint ssd_none;
@@ -74,6 +74,25 @@ uint syntax_bits()
         own_set(place, ref[i], mv[i]);
     }
     return 16u * sum;
+}
+
+/* Threads 0 to 31 have luma by 8x8 transforms, 32 to 47 by 4x4 ones, 48 to 55 chroma. */
+void code_blocks(bool with8, bool chroma)
+{
+    uint t = gl_LocalInvocationIndex;
+    bool big = with8 && t < 32u, luma4 = t >= 32u && t < 48u,
+         chroma4 = chroma && t >= 48u && t < 56u, any = false;
+    int v[16];
+    if (big)
+        rows_forward8(t);
+    else if (luma4)
+        code_luma4(t - 32u, v);
+    else if (chroma4)
+        any = chroma4_begin(t - 48u, v);
+    barrier();
+    if (chroma4)
+        chroma4_end(t - 48u, v, any, ROUNDING_INTER);
+    code_rest8(big, t);
 }
 
 /* Code the threads' own motion. The cost of the best way; *big: with 8x8 transforms, *none: the

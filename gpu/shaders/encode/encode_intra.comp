@@ -13,6 +13,7 @@
 #include "gpu/shaders/lib/encode_intra.glsl"
 #include "gpu/shaders/lib/encode_motion.glsl"
 #include "gpu/shaders/lib/encode_code.glsl"
+#include "gpu/shaders/lib/encode_blocks.glsl"
 #include "gpu/shaders/lib/encode_store.glsl"
 
 /* 2: patiently. llvmpipe (22.3) ends every loop of a shader once all its loops together have run
@@ -63,12 +64,21 @@ void predict_sample(uint at, uint avail, ivec2 place, uint blk, int x, int y, bo
                        : intra_4x4(mode, corner.x, corner.y, x, y, s.left, s.top, s.right, DEPTH));
 }
 
+/* By the first eight threads */
+void code_luma8(int block)
+{
+    uint t = gl_LocalInvocationIndex;
+    if (t < 8u)
+        rows_forward8(8u * uint(block) + t);
+    code_rest8(t < 8u, 8u * uint(block) + t);
+}
+
 /* 8x8 blocks one after the other, or 4x4 blocks in a wavefront of ten steps, two at a time by 16
  * threads each */
 void code_nxn(uint at, uint avail, bool big)
 {
     int t = int(gl_LocalInvocationIndex), size = big ? 8 : 4, second = big ? 0 : t >> 4;
-    int x = t % size, y = t / size % size;
+    int x = t % size, y = t / size % size, v[16];
     [[dont_unroll]] for (int step = 0; step < (big ? 4 : 10); step++) {
         ivec2 place = big ? 2 * ivec2(step & 1, step >> 1)
                           : ivec2((step & 1) + 2 * second, (step >> 1) - second);
@@ -81,8 +91,10 @@ void code_nxn(uint at, uint avail, bool big)
         if (here)
             predict_sample(at, avail, place, blk, x, y, big);
         barrier();
-        if (here && x + y == 0)
-            code_luma(blk, big);
+        if (big)
+            code_luma8(step);
+        else if (here && x + y == 0)
+            code_luma4(blk, v);
         barrier();
         if (here)
             TILE_AT(4 * place.x + x, 4 * place.y + y) =
@@ -94,25 +106,26 @@ void code_nxn(uint at, uint avail, bool big)
 void code_16x16(uint at, block_sides s)
 {
     uint t = gl_LocalInvocationIndex;
-    ivec2 corner = block_corner(t & 15u);
-    int from = 16 * corner.y + corner.x, to = corner.y + corner.x / 4;
+    int v[16];
     for (uint i = t; i < 256u; i += SEARCH_THREADS)
         put_prediction(i, intra_16x16(int(mbs[at].intra_mode[0] & 15u), int(i & 15u), int(i >> 4),
                                       s.left, s.top, DEPTH));
     barrier();
     if (t < 16u)
-        split_forward(16 * int(t), from, 16, qps.x, to, WAY_LUMA4, t);
+        whole4_begin(t, v);
     barrier();
     if (t == 0u)
         luma_dc();
     barrier();
     if (t < 16u)
-        split_back(16 * int(t), from, 16, qps.x, dc[to], WAY_LUMA4, t);
+        whole4_end(t, v);
 }
 
 void code_chroma(uint at, block_sides s)
 {
     uint t = gl_LocalInvocationIndex;
+    bool any = false;
+    int v[16];
     for (uint c = 1u; c <= 2u; c++) {
         load_border(c);
         put_prediction(192u + 64u * c + t, intra_chroma(int(mbs[at].intra_chroma_mode), int(t & 7u),
@@ -120,13 +133,10 @@ void code_chroma(uint at, block_sides s)
     }
     barrier();
     if (t < 8u)
-        chroma_forward(t);
-    barrier();
-    if (t < 2u)
-        chroma_dc(t, ROUNDING_INTRA);
+        any = chroma4_begin(t, v);
     barrier();
     if (t < 8u)
-        chroma_back(t);
+        chroma4_end(t, v, any, ROUNDING_INTRA);
 }
 
 /* The i-th macroblock from the top of the diagonal x + 2 y = step */
@@ -237,6 +247,7 @@ void row_part(int first)
 
 void main()
 {
+    scan8[gl_LocalInvocationIndex] = zigzag8[gl_LocalInvocationIndex];
     if (BY_ROWS == 0u) {
         if (diagonal_begin())
             code_mb();

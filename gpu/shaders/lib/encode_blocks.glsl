@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Coding an inter macroblock whose prediction and residual lie in shared memory, in eight steps
- * with a barrier after each. Threads 0 to 31 have luma by 8x8 transforms: eight threads a block,
- * each a row, a column or an eighth of the scan. Threads 32 to 47 have 4x4 blocks of luma, 48 to 55
- * those of chroma: one thread a block, in registers. encode_code.glsl comes before.
+ * Blocks of a macroblock whose prediction and residual lie in shared memory. A thread has a block
+ * of 4x4 in registers. Eight threads have a block of 8x8: each a row, a column or an eighth of the
+ * scan, with a barrier after each step. encode_code.glsl comes before.
  */
-#ifndef PELTON_ENCODE_INTER_CODE_GLSL
-#define PELTON_ENCODE_INTER_CODE_GLSL
+#ifndef PELTON_ENCODE_BLOCKS_GLSL
+#define PELTON_ENCODE_BLOCKS_GLSL
 
 /* Coefficients and levels of 8x8 blocks; rows and blocks are apart by what avoids bank conflicts */
 #define ROW8   9
 #define BLOCK8 72
 shared int wide[4 * BLOCK8];
-shared int scan8[64];
+shared int scan8[64]; /* zigzag8, which the caller fills in */
 /* by thread of an 8x8 block: what its eighth of the scan costs with levels, and without; the last
  * level that it would choose */
 shared int eighth_cost[32], eighth_zero[32], end_cost[32], end_at[32];
@@ -64,7 +63,7 @@ void forward4(inout int v[16])
     }
 }
 
-/* quantise() of encode_levels.glsl. from: a constant. true: there is a level */
+/* Levels from `from` on, a constant, and 0 before; whether any is not 0 */
 bool quantise4(inout int v[16], uint qp, int from)
 {
     ivec3 factor = ivec3(factor_of(qp, 0, false), factor_of(qp, 5, false), factor_of(qp, 1, false));
@@ -133,6 +132,25 @@ void code_luma4(uint blk, inout int v[16])
     finish4(v, 16 * int(blk), from, 16, qps.x, false, 0, WAY_LUMA4, any);
 }
 
+/* A block of Intra16x16 before the DC levels are known, and after it */
+void whole4_begin(uint blk, inout int v[16])
+{
+    ivec2 corner = block_corner(blk);
+    load4(v, 16 * corner.y + corner.x, 16);
+    forward4(v);
+    dc[corner.y + corner.x / 4] = v[0];
+    if (quantise4(v, qps.x, 1))
+        atomicOr(coded[WAY_LUMA4], 1u << blk);
+}
+
+void whole4_end(uint blk, inout int v[16])
+{
+    ivec2 corner = block_corner(blk);
+    v[0] = level[16 * int(blk)];
+    finish4(v, 16 * int(blk), 16 * corner.y + corner.x, 16, qps.x, true,
+            dc[corner.y + corner.x / 4], WAY_LUMA4, (coded[WAY_LUMA4] >> blk & 1u) != 0u);
+}
+
 /* Chroma before the DC coefficients are known, and after it */
 bool chroma4_begin(uint u, inout int v[16])
 {
@@ -142,12 +160,12 @@ bool chroma4_begin(uint u, inout int v[16])
     return quantise4(v, qps[1u + (u >> 2)], 1);
 }
 
-void chroma4_end(uint u, inout int v[16], bool any)
+void chroma4_end(uint u, inout int v[16], bool any, int rounding)
 {
     uint way = WAY_CB + (u >> 2), qp = qps[1u + (u >> 2)], at = u & 4u;
     ivec4 c = hadamard2(ivec4(dc[at], dc[at + 1u], dc[at + 2u], dc[at + 3u]));
     for (int i = 0; i < 4; i++)
-        c[i] = quantise_dc(c[i], qp, ROUNDING_INTER);
+        c[i] = quantise_dc(c[i], qp, rounding);
     bool any_dc = c != ivec4(0);
     v[0] = c[u & 3u];
     c = hadamard2(c) * 16 * norm_adjust4(int(qp % 6u), 0);
@@ -325,38 +343,27 @@ void columns_back8(uint t)
     atomicAdd(ssd[WAY_LUMA8], error);
 }
 
-/* All of it; a barrier before and after it is the caller's. */
-void code_blocks(bool with8, bool chroma)
+/* The steps of an 8x8 block after its rows */
+void code_rest8(bool mine, uint t)
 {
-    uint t = gl_LocalInvocationIndex;
-    bool big = with8 && t < 32u, luma4 = t >= 32u && t < 48u,
-         chroma4 = chroma && t >= 48u && t < 56u, any = false;
-    int v[16], c[8];
-    if (big)
-        rows_forward8(t);
-    else if (luma4)
-        code_luma4(t - 32u, v);
-    else if (chroma4)
-        any = chroma4_begin(t - 48u, v);
+    int c[8];
     barrier();
-    if (big)
+    if (mine)
         columns_forward8(t);
-    else if (chroma4)
-        chroma4_end(t - 48u, v, any);
     barrier();
-    if (big)
+    if (mine)
         eighth_begin(t, c);
     barrier();
-    if (big)
+    if (mine)
         eighth_end(t, c);
     barrier();
-    if (big)
+    if (mine)
         eighth_levels(t, c);
     barrier();
-    if (big)
+    if (mine)
         rows_back8(t);
     barrier();
-    if (big)
+    if (mine)
         columns_back8(t);
 }
 
