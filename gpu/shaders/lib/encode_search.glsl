@@ -89,8 +89,12 @@ uint sad(uint plane, ivec2 at, ivec2 mv, int size)
             (at.y + mv.y) * stride + at.x + mv.x;
     uint sum = 0u;
     for (int y = 0; y < size; y++)
-        for (int x = 0; x < size; x++)
-            sum += uint(abs(int(planes[a + y * stride + x]) - int(planes[b + y * stride + x])));
+        for (int x = 0; x < size; x += 4) {
+            uint v = four_samples(a + y * stride + x), w = four_samples(b + y * stride + x);
+            ivec4 d = abs(ivec4(v & 255u, v >> 8 & 255u, v >> 16 & 255u, v >> 24) -
+                          ivec4(w & 255u, w >> 8 & 255u, w >> 16 & 255u, w >> 24));
+            sum += uint(d.x + d.y + d.z + d.w);
+        }
     return sum;
 }
 
