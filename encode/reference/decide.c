@@ -280,11 +280,11 @@ static void records_pack(struct picture_work *w)
     }
 }
 
-/* A slot that no reference is in */
-static uint8_t free_slot(const struct picture_work *w)
+/* A slot that no reference is in. An IDR picture uses none, but may be decided again as P. */
+static uint8_t free_slot(const struct picture_work *w, uint32_t accepted)
 {
     uint8_t slot = 0;
-    for (uint32_t i = 0; i < w->ref_count; i++)
+    for (uint32_t i = 0; i < accepted; i++)
         if (w->ref_slot[i] == slot) {
             slot++;
             i = UINT32_MAX; /* from the first again */
@@ -331,7 +331,7 @@ int decider_decide(struct decider *d, const struct decider_source *source,
     w->lambda = cost_lambda(w->qp);
     w->lambda_ssd = cost_lambda_ssd(w->qp);
     w->ref_count = idr ? 0 : d->accepted;
-    w->current_slot = free_slot(w);
+    w->current_slot = free_slot(w, d->accepted);
     source_load(w, source);
     slices_begin(w, idr);
     mbs_begin(w, wish->qp_offsets);

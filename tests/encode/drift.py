@@ -33,7 +33,9 @@ def clip(folder, rng, frames):
     path = f"{folder}/clip.y4m"
     subprocess.run(["ffmpeg", "-v", "error", "-y", "-f", "lavfi", "-i", scene, "-frames:v",
                     str(frames), path], check=True)
-    return path, scene, settings(rng, gray, min(4, (height + 15) // 16))
+    head = dict((word[:1], word[1:]) for word in open(path, "rb").readline().decode().split())
+    rows = (int(head["H"]) + 15) // 16 # FFmpeg's sources may round the height
+    return path, scene, settings(rng, gray, min(4, rows))
 
 
 def settings(rng, gray=False, slices=4):

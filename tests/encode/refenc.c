@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * An encoder on the CPU: the slow decisions of encode/reference. It serves tests of rate and drift.
+ * An encoder with the slow decisions of encode/reference, or with those of a device. It serves
+ * tests of rate, drift and settings.
  *
  *   refenc IN.y4m [options]
  *
  * Files: -o OUT.264, --recon OUT.yuv, --frames N.
- * Tools: --profile baseline|main|high, --cavlc, --no-8x8, --deblocking 0|1|2, --threads N.
+ * Tools: --profile baseline|main|high, --level N (level_idc), --cavlc, --no-8x8, --threads N,
+ * --deblocking 0|1|2, --filter-offsets A,B.
  * Pictures: --references N, --slices N, --idr N, --scene-cuts.
- * Rate: --qp N, --crf N, --adaptive, --chroma-qp-offset N, --qp-offsets, --bit-rate N, --buffer N.
+ * Rate: --qp N, --crf N, --adaptive, --chroma-qp-offset N, --qp-offsets, --bit-rate N, --buffer N,
+ * --max-rate N: a limit for --qp and --crf.
+ * --device NAME: a device decides, under validation layers. It prints pictures and bytes alone.
  *
  * I pictures have a QP that is 3 less. It prints pictures, bytes, PSNR of luma, and macroblocks by
  * kind. With a bit rate it is constant, and the worst second is printed, too.
@@ -15,6 +19,7 @@
 #include "encode/encoder.h"
 #include "encode/reference/picture_work.h"
 #include "encode/reference/ref_decider.h"
+#include "gpu/encode/gpu_encoder.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -22,10 +27,13 @@
 #include <string.h>
 
 struct refenc {
-    const char *in, *out, *recon;
+    const char *in, *out, *recon, *device; /* device NULL: the reference decides */
     int frames;
     unsigned threads;
-    bool qp_offsets;
+    bool qp_offsets, limited; /* limited: the bit rate is a limit alone */
+    struct gpu *gpu;
+    struct gpu_encoder *gpu_encoder;
+    unsigned complaints; /* of the device */
     uint32_t seed;
     int8_t offsets[36864]; /* more macroblocks no level allows */
     unsigned tries, over, left_out;
@@ -61,37 +69,63 @@ static bool option_profile(struct refenc *r, const char *value)
     return false;
 }
 
+/* An option with a number; false: not known */
+static bool option_number(struct refenc *r, const char *name, long long number)
+{
+    struct encoding *e = &r->params.encoding;
+    const struct {
+        const char *name;
+        uint8_t *small;
+        int *number;
+        uint64_t *large;
+    } options[] = {
+        {"--qp", NULL, &r->params.rate.qp, NULL},
+        {"--frames", NULL, &r->frames, NULL},
+        {"--level", &e->level_idc, NULL, NULL},
+        {"--references", &e->references, NULL, NULL},
+        {"--slices", &e->slices, NULL, NULL},
+        {"--deblocking", &e->deblocking, NULL, NULL},
+        {"--chroma-qp-offset", NULL, &e->chroma_qp_offset, NULL},
+        {"--bit-rate", NULL, NULL, &r->params.rate.bit_rate},
+        {"--max-rate", NULL, NULL, &r->params.rate.bit_rate},
+        {"--buffer", NULL, NULL, &r->params.rate.buffer},
+    };
+    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+        if (strcmp(name, options[i].name) != 0)
+            continue;
+        if (options[i].small)
+            *options[i].small = (uint8_t)number;
+        else if (options[i].number)
+            *options[i].number = (int)number;
+        else
+            *options[i].large = (uint64_t)number;
+        r->limited |= !strcmp(name, "--max-rate");
+        return true;
+    }
+    return false;
+}
+
 /* An option with a value; false: not known */
 static bool option_value(struct refenc *r, const char *name, const char *value)
 {
-    int number = atoi(value);
+    struct encoding *e = &r->params.encoding;
+    if (option_number(r, name, strtoll(value, NULL, 10)))
+        return true;
     if (!strcmp(name, "-o"))
         r->out = value;
     else if (!strcmp(name, "--recon"))
         r->recon = value;
-    else if (!strcmp(name, "--qp"))
-        r->params.rate.qp = number;
+    else if (!strcmp(name, "--device"))
+        r->device = value;
     else if (!strcmp(name, "--crf")) {
         r->params.rate.mode = RATE_CRF;
-        r->params.rate.qp = number;
-    } else if (!strcmp(name, "--frames"))
-        r->frames = number;
-    else if (!strcmp(name, "--idr"))
-        r->params.key_interval = (uint32_t)number;
+        r->params.rate.qp = atoi(value);
+    } else if (!strcmp(name, "--idr"))
+        r->params.key_interval = (uint32_t)atoi(value);
     else if (!strcmp(name, "--threads"))
-        r->threads = (unsigned)number;
-    else if (!strcmp(name, "--references"))
-        r->params.encoding.references = (uint8_t)number;
-    else if (!strcmp(name, "--slices"))
-        r->params.encoding.slices = (uint8_t)number;
-    else if (!strcmp(name, "--deblocking"))
-        r->params.encoding.deblocking = (uint8_t)number;
-    else if (!strcmp(name, "--bit-rate"))
-        r->params.encoding.bit_rate = r->params.rate.bit_rate = strtoull(value, NULL, 10);
-    else if (!strcmp(name, "--buffer"))
-        r->params.rate.buffer = strtoull(value, NULL, 10);
-    else if (!strcmp(name, "--chroma-qp-offset"))
-        r->params.encoding.chroma_qp_offset = number;
+        r->threads = (unsigned)atoi(value);
+    else if (!strcmp(name, "--filter-offsets"))
+        return sscanf(value, "%d,%d", &e->filter_offset_a, &e->filter_offset_b) == 2;
     else
         return !strcmp(name, "--profile") && option_profile(r, value);
     return true;
@@ -230,7 +264,8 @@ static void count_unit(struct refenc *r, const struct encoder_unit *unit, int in
     r->filler += unit->filler;
     if (r->params.rate.bit_rate)
         count_second(r, index, unit->size);
-    count_kinds(r);
+    if (!r->device)
+        count_kinds(r);
 }
 
 static bool encode_one(struct refenc *r, int index)
@@ -246,39 +281,82 @@ static bool encode_one(struct refenc *r, int index)
         fprintf(stderr, "%s\n", why);
         return false;
     }
-    count_error(r, decider_frame(decider_of(r)));
+    if (!r->device)
+        count_error(r, decider_frame(decider_of(r)));
     count_unit(r, &unit, index);
     return (!r->out_file || fwrite(unit.data, 1, unit.size, r->out_file) == unit.size) &&
-           write_recon(r, decider_frame(decider_of(r)));
+           (r->device || write_recon(r, decider_frame(decider_of(r))));
 }
 
 static void report(const struct refenc *r, int count)
 {
     double mse = r->error / count;
-    printf("pictures %d bytes %llu psnr %.4f i4x4 %u i8x8 %u i16x16 %u inter %u skipped %u "
-           "with_8x8 %u\n",
-           count, (unsigned long long)r->bytes, mse > 0 ? 10 * log10(65025 / mse) : 100,
-           r->kinds[REC_MB_INTRA_4X4], r->kinds[REC_MB_INTRA_8X8], r->kinds[REC_MB_INTRA_16X16],
-           r->kinds[REC_MB_INTER], r->skipped, r->with_8x8);
+    if (r->device)
+        printf("pictures %d bytes %llu\n", count, (unsigned long long)r->bytes);
+    else
+        printf("pictures %d bytes %llu psnr %.4f i4x4 %u i8x8 %u i16x16 %u inter %u skipped %u "
+               "with_8x8 %u\n",
+               count, (unsigned long long)r->bytes, mse > 0 ? 10 * log10(65025 / mse) : 100,
+               r->kinds[REC_MB_INTRA_4X4], r->kinds[REC_MB_INTRA_8X8], r->kinds[REC_MB_INTRA_16X16],
+               r->kinds[REC_MB_INTER], r->skipped, r->with_8x8);
     if (r->params.rate.bit_rate)
         printf("tries %u over %u skipped %u filler %llu worst second %.2f\n", r->tries, r->over,
                r->left_out, (unsigned long long)r->filler, r->worst);
 }
 
-/* A bit rate is constant, and QP at least 10. */
-static void settle_rate(struct rate_settings *rate)
+/* A bit rate that is no limit is constant, and QP at least 10. */
+static void settle_rate(struct refenc *r)
 {
-    rate->mode = rate->bit_rate ? RATE_BITS : rate->mode;
-    rate->qp = rate->bit_rate ? 10 : rate->qp;
+    struct rate_settings *rate = &r->params.rate;
+    bool constant = rate->bit_rate && !r->limited;
+    rate->mode = constant ? RATE_BITS : rate->mode;
+    rate->qp = constant ? 10 : rate->qp;
     rate->intra_less = 3;
+    r->params.encoding.bit_rate = rate->bit_rate;
+    r->params.encoding.buffer = rate->buffer;
+}
+
+/* ---- a device ---- */
+
+static void device_says(void *ctx, int level, const char *line)
+{
+    unsigned *complaints = ctx;
+    if (level == 0)
+        fprintf(stderr, "%s\n", line);
+    *complaints += level == 0;
+}
+
+static bool open_device(struct refenc *r)
+{
+    struct gpu_params params = {.device = r->device,
+                                .validation = true,
+                                .keep_pipelines = true,
+                                .log = device_says,
+                                .log_ctx = &r->complaints};
+    int err = gpu_open(&params, &r->gpu);
+    if (err == GPU_OK)
+        err =
+            gpu_encoder_create(r->gpu, &(struct gpu_encoder_params){.streams = 1}, &r->gpu_encoder);
+    if (err < 0)
+        fprintf(stderr, "%s: %s\n", r->device, gpu_error_text(err));
+    return err == GPU_OK;
+}
+
+static int begin_encoder(struct refenc *r, char *why)
+{
+    if (r->device)
+        return encoder_new(&r->params, gpu_decider_begin, r->gpu_encoder, &r->encoder, why);
+    return encoder_new(&r->params, ref_decider_begin, &r->threads, &r->encoder, why);
 }
 
 static int refenc_run(struct refenc *r)
 {
     char why[ENCODING_WHY];
     int count = 0;
-    settle_rate(&r->params.rate);
-    if (encoder_new(&r->params, ref_decider_begin, &r->threads, &r->encoder, why) < 0) {
+    settle_rate(r);
+    if (r->device && !open_device(r))
+        return 1;
+    if (begin_encoder(r, why) < 0) {
         fprintf(stderr, "%s\n", why);
         return 1;
     }
@@ -310,6 +388,9 @@ int main(int argc, char **argv)
         return usage();
     status = refenc_run(&r);
     encoder_free(r.encoder);
+    gpu_encoder_free(r.gpu_encoder);
+    gpu_close(r.gpu);
+    status = r.complaints ? 1 : status;
     for (int c = 0; c < 3; c++)
         free(r.picture[c]);
     fclose(r.in_file);

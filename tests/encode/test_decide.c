@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -113,10 +114,53 @@ static void test_random(void **state)
     assert_true(seen_skips > 100);
 }
 
+static void decide(struct decider *d, const struct scene *s, const struct decider_wish *wish)
+{
+    struct decider_source source = scene_source(s);
+    struct rec_view view;
+    assert_int_equal(decider_decide(d, &source, wish, &view), 0);
+}
+
+/* Where an IDR picture is too long, the picture before is repeated. The IDR picture in vain leaves
+ * it as it was, whichever slot it is in. */
+static void test_idr_in_vain(void **state)
+{
+    struct encoding e;
+    struct encoding_limits limits;
+    struct decider *d;
+    struct scene s;
+    char why[ENCODING_WHY];
+    static uint16_t before[64 * 48];
+    encoding_default(&e, 64, 48);
+    e.references = 2;
+    assert_int_equal(encoding_check(&e, &limits, why), 0);
+    assert_non_null(d = decider_create(&e, &limits));
+    scene_open(&s, 64, 48);
+    for (int i = 0; i < 6; i++) {
+        scene_draw(&s, i);
+        decide(d, &s, &(struct decider_wish){.idr = i == 0, .qp = 20});
+        decider_accept(d);
+        for (size_t y = 0; y < 48; y++)
+            memcpy(before + 64 * y, decider_frame(d)->plane[0] + y * decider_frame(d)->stride[0],
+                   64 * sizeof(before[0]));
+        scene_draw(&s, i + 20);
+        decide(d, &s, &(struct decider_wish){.idr = true, .qp = 51});
+        decide(d, &s, &(struct decider_wish){.skip = true, .qp = 51});
+        decider_accept(d);
+        for (size_t y = 0; y < 48; y++)
+            assert_memory_equal(before + 64 * y,
+                                decider_frame(d)->plane[0] + y * decider_frame(d)->stride[0],
+                                64 * sizeof(before[0]));
+    }
+    scene_close(&s);
+    decider_free(d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random),
+        cmocka_unit_test(test_idr_in_vain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
