@@ -7,6 +7,7 @@ curves).
   rd.py                          all clips, 12 frames; tables
   rd.py --clips street,noise --frames 30
   rd.py --most 10                fails where High is more than 10 percent above the goal's encoder
+  rd.py --svg docs/encoder-rate.svg   draws the curves, too
   rd.py --adaptive               the adaptive quantiser against none, by PSNR and by SSIM
 
 Clips are made by FFmpeg, or come from the manifest's streams. A clip that is not there is named as
@@ -183,6 +184,53 @@ def print_goals(rates):
               f" | {sum(row) / len(row):+.1f} |")
 
 
+# ---- the picture ----
+
+COLOURS = {("ours", "High, CABAC"): "#0b62a4", ("ours", "Constrained Baseline"): "#7fb2d9",
+           ("x264", "superfast"): "#c44e00", ("x264", "veryfast"): "#7a2f00",
+           ("x264", "superfast, baseline"): "#f0a060"}
+PANEL_W, PANEL_H, EDGE = 300, 210, 46
+
+
+def panel(name, curves, frames, left, top):
+    """PSNR over the logarithm of the rate"""
+    lines = {k: [(math.log10(b * 8 * 25 / frames / 1000), q) for b, q in v]
+             for k, v in curves.items()}
+    xs, ys = zip(*(p for line in lines.values() for p in line))
+    x0, x1, y0, y1 = min(xs), max(xs), min(ys), max(ys)
+    at = lambda p: (left + EDGE + (p[0] - x0) / (x1 - x0) * (PANEL_W - EDGE - 10),
+                    top + PANEL_H - EDGE - (p[1] - y0) / (y1 - y0) * (PANEL_H - EDGE - 24))
+    out = [f'<text x="{left + EDGE}" y="{top + 14}" font-weight="bold">{name}</text>',
+           f'<text x="{left + EDGE}" y="{top + PANEL_H - 12}">kbit/s, logarithmic</text>',
+           f'<text x="{left + 4}" y="{top + 14}">dB</text>']
+    for x in (x0, x1):
+        out.append(f'<text x="{at((x, y0))[0]:.0f}" y="{top + PANEL_H - EDGE + 16}" '
+                   f'text-anchor="{"start" if x == x0 else "end"}">{10 ** x:.0f}</text>')
+    for y in (y0, y1):
+        out.append(f'<text x="{left + EDGE - 6}" y="{at((x0, y))[1] + 4:.0f}" '
+                   f'text-anchor="end">{y:.1f}</text>')
+    for key, line in lines.items():
+        points = " ".join(f"{a:.1f},{b:.1f}" for a, b in map(at, sorted(line)))
+        out.append(f'<polyline points="{points}" fill="none" stroke="{COLOURS[key]}" '
+                   'stroke-width="1.6"/>')
+    return out
+
+
+def write_svg(path, frames, found):
+    """A panel for each clip, and who has which colour"""
+    rows = len(found) // 3 + 1
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{3 * PANEL_W}" '
+           f'height="{rows * PANEL_H}" font-family="sans-serif" font-size="11">',
+           '<rect width="100%" height="100%" fill="white"/>']
+    for i, (name, curves) in enumerate(found.items()):
+        out += panel(name, curves, frames, i % 3 * PANEL_W, i // 3 * PANEL_H)
+    left, top = len(found) % 3 * PANEL_W + EDGE, len(found) // 3 * PANEL_H + 30
+    for i, ((kind, name), colour) in enumerate(COLOURS.items()):
+        who = "pelton" if kind == "ours" else "x264"
+        out.append(f'<text x="{left}" y="{top + 18 * i}" fill="{colour}">{who}: {name}</text>')
+    pathlib.Path(path).write_text("\n".join(out + ["</svg>\n"]))
+
+
 def adaptive(args, folder, clip):
     """BD-rate of the adaptive quantiser: (PSNR, SSIM)"""
     curves = {}
@@ -217,6 +265,7 @@ def main():
     p.add_argument("--frames", type=int, default=12)
     p.add_argument("--jobs", type=int, default=2)
     p.add_argument("--adaptive", action="store_true")
+    p.add_argument("--svg", help="the curves go there")
     p.add_argument("--most", type=float, help="percent above superfast that fails, by clip")
     args = p.parse_args()
     args.encoder = args.bin + "/refenc"
@@ -228,7 +277,7 @@ def main():
     if args.adaptive:
         compare_adaptive(args)
         return 0
-    rates = {}
+    rates, drawn = {}, {}
     with tempfile.TemporaryDirectory() as folder:
         for name in args.clips.split(","):
             clip = f"{folder}/{name}.y4m"
@@ -237,10 +286,13 @@ def main():
                 continue
             curves = measure(args, folder, clip)
             print_curves(name, args.frames, curves)
+            drawn[name] = curves
             rates[name] = {goal: bd_rate(curves["ours", goal[0]], curves["x264", goal[1]])
                            for goal in GOALS}
             sys.stdout.flush()
     print_goals(rates)
+    if args.svg:
+        write_svg(args.svg, args.frames, drawn)
     return int(args.most is not None and
                any(not of[GOALS[0]] <= args.most for of in rates.values()))
 
