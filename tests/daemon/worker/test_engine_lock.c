@@ -61,12 +61,12 @@ static void begin(int at)
 static void test_engine_lock_fails(void **state)
 {
     struct engine *e = calloc(1, sizeof(*e));
-    for (int at = 1; at <= 3; at++) {
+    for (int at = 1; at <= 4; at++) {
         begin(at);
         assert_int_equal(engine_lock_init(e), PELTON_ERR_NOMEM);
         assert_int_equal(alive, 0);
     }
-    begin(4);
+    begin(5);
     assert_int_equal(engine_lock_init(e), 0);
     engine_lock_destroy(e);
     assert_int_equal(alive, 0);
@@ -91,7 +91,7 @@ static void test_engine_create_fails(void **state)
 {
     const struct engine_params params = {.threads = 1};
     struct engine *e = NULL;
-    for (int at = 1; at <= 4; at++) { /* its lock, two conditions, the lock of its memory */
+    for (int at = 1; at <= 5; at++) { /* its lock, three conditions, the lock of its memory */
         begin(at);
         assert_int_equal(engine_create(NULL, &params, &e), PELTON_ERR_NOMEM);
         assert_null(e);
