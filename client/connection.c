@@ -53,18 +53,25 @@ static int log_descriptor(const struct client_options *o)
 }
 
 /* MiB of all inputs, each read once; 0: unknown. */
-static uint64_t expected_mib(const struct client_options *o)
+static uint64_t inputs_mib(const struct client_options *o)
 {
     uint64_t sum = 0;
     struct stat st;
-    if (!o->command || o->command->bit == CMD_BENCH || o->read.loops)
-        return 0;
     for (unsigned i = 0; i < o->n_inputs; i++) {
         if (stat(o->inputs[i], &st) || !S_ISREG(st.st_mode))
             return 0;
         sum += (uint64_t)st.st_size;
     }
     return sum < EXPECTED_MOST ? (sum + (1 << 20) - 1) >> 20 : 0;
+}
+
+/* MiB that will be decoded, where a frame has one at most; 0: unknown. */
+static uint64_t expected_mib(const struct client_options *o)
+{
+    if (!o->command || o->command->bit == CMD_BENCH)
+        return 0;
+    uint64_t mib = o->read.loops ? 0 : inputs_mib(o), frames = o->read.max_frames;
+    return frames && (!mib || frames < mib) && frames < EXPECTED_MOST >> 20 ? frames : mib;
 }
 
 static int spawn_private(const struct client_options *o, struct pelton **out, struct failure *f)

@@ -92,9 +92,12 @@ def main():
             for a, b, i, k in zip(ORDER, ORDER[1:], places, places[1:]) if 0 <= k < i]
     if place(lines, LITTLE) < 0:
         bad.append("a short file is not known to be one")
+    if place(decode(args, source="-"), LITTLE) < 0:
+        bad.append("one frame is not known to be little")
     unknown = {"typed": decode(args, "-c", "expected=0"), "long": decode(args, "-c",
-               "expected=1000000"), "again and again": decode(args, "-stream_loop", "-1"),
-               "from a pipe": decode(args, source="-"),
+               "expected=1000000"),
+               "again and again": decode(args, "-stream_loop", "1", "-frames:v", "100000"),
+               "from a pipe": decode(args, "-frames:v", "100000", source="-"),
                "told who decodes": decode(args, "-c", "entropy=both")}
     bad += ["known to be short: " + what for what, told in unknown.items()
             if place(told, LITTLE) >= 0]
