@@ -68,9 +68,10 @@ int h264_stream_store_sps(struct h264_stream *s, const uint8_t *nal, size_t size
     uint8_t *bytes;
     size_t n;
     int error = h264_rbsp_unescape(&s->rbsp, nal, size, &n);
-    if (!error)
-        error = s->view_index ? h264_subset_sps_parse(s->rbsp.bytes, n, &sps, diag)
-                              : h264_sps_parse(s->rbsp.bytes, n, &sps, diag);
+    if (error)
+        return error;
+    error = s->view_index ? h264_subset_sps_parse(s->rbsp.bytes, n, &sps, diag)
+                          : h264_sps_parse(s->rbsp.bytes, n, &sps, diag);
     if (error) {
         sps_refuse(s, n, error);
         return error;
