@@ -28,6 +28,7 @@ def check(good, what):
 
 def encode(args, d, out, of, number):
     """(run, submissions); the submission of that number fails, 0: none"""
+    pathlib.Path(out).unlink(missing_ok=True)
     with tempfile.NamedTemporaryFile() as file:
         file.write(FILE.pack(0, number, b""))
         file.flush()
@@ -43,7 +44,7 @@ def encode(args, d, out, of, number):
 
 def keys(path):
     run = subprocess.run(["ffprobe", "-v", "error", "-show_entries", "packet=flags", "-of",
-                          "csv=p=0", path], capture_output=True, text=True, check=True)
+                          "csv=p=0", path], capture_output=True, text=True)
     lines = run.stdout.split()
     return len(lines), [i for i, flags in enumerate(lines) if "K" in flags]
 
@@ -67,7 +68,7 @@ def one_loss(args, d, out, of, number, again):
           and said and said[1].startswith("is" if again else "the"),
           f"{what}: {run.returncode}, {run.stderr[-300:]!r}")
     count, at = keys(out)
-    check(count == PICTURES and at[0] == 0 and len(at) <= 2,
+    check(count == PICTURES and at[:1] == [0] and len(at) <= 2,
           f"{what}: {count} pictures, key pictures at {at}")
     ours, theirs = hashes(args, d, out)
     check(len(ours) == PICTURES and ours == theirs, f"{what}: {len(ours)} frames by both decoders")

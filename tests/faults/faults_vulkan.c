@@ -19,6 +19,15 @@
 #include <vulkan/vulkan.h>
 
 static atomic_bool lost;
+static VkDevice opened; /* the last one */
+static PFN_vkDeviceWaitIdle device_wait_idle;
+
+/* A device that is lost executes nothing more: what is in flight ends before the program knows. */
+static void lose(void)
+{
+    device_wait_idle(opened);
+    atomic_store(&lost, true);
+}
 
 /* VK_SUCCESS: the call is to be made. */
 static VkResult fault_result(const char *name, const void *caller)
@@ -27,7 +36,7 @@ static VkResult fault_result(const char *name, const void *caller)
          waits = strcmp(name, "vkWaitSemaphores") == 0;
     if (fault_of("lost") || fault_of("lost_device")) {
         if (fault_here(submits, name, caller))
-            atomic_store(&lost, true);
+            lose();
         if (fault_of("lost_device") && strcmp(name, "vkCreateInstance") == 0)
             atomic_store(&lost, false);
         return atomic_load(&lost) ? VK_ERROR_DEVICE_LOST : VK_SUCCESS;
@@ -109,6 +118,8 @@ static PFN_vkGetDeviceProcAddr device_function;
 
 static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL device_wrapped(VkDevice d, const char *name)
 {
+    opened = d;
+    device_wait_idle = (PFN_vkDeviceWaitIdle)device_function(d, "vkDeviceWaitIdle");
     return wrapped(name, device_function(d, name));
 }
 

@@ -97,8 +97,11 @@ def all_controls(args, b, web, daemon):
 def heard(b, what, *words):
     """What a screen reader finds in the page has these words, and one place alone speaks by
     itself."""
-    tree = b.tree()
-    missing = [word for word in words if not re.search(word, tree)]
+    def missing_words():
+        return [word for word in words if not re.search(word, b.tree())]
+
+    w.t.wait_until(lambda: not missing_words(), 10)
+    tree, missing = b.tree(), missing_words()
     w.check(not missing and len(re.findall(r"- (?:status|log)", tree)) == 1,
             f"{what}: a screen reader finds {len(words)} things{', but ' if missing else ''}"
             f"{missing or ''}")
