@@ -7,6 +7,7 @@
  */
 #include "daemon/worker/engine/engine.h"
 #include "daemon/worker/engine/session_internal.h"
+#include "daemon/worker/schedule/knobs.h"
 
 #include <unistd.h>
 
@@ -25,6 +26,19 @@ static struct coder *coder_unidle(struct engine_threads *t)
     t->idle = c->next_idle;
     c->idle = false;
     return c;
+}
+
+bool coder_is_next(const struct coder *c)
+{
+    const struct engine *e = c->engine;
+    const struct schedule *s = &e->schedule;
+    uint32_t most = tuned(s->setting.tuning.awake, LIVE_WATCH_CODERS), half = s->setting.coders / 2;
+    uint32_t count = s->live.coders < most ? s->live.coders : most;
+    const struct coder *next = e->threads.idle;
+    count = count < half ? count : half;
+    for (; next && next != c && count > 1; count--)
+        next = next->next_idle;
+    return next == c;
 }
 
 static void collect_coders(struct engine *e, struct signals *out)

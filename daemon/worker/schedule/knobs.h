@@ -166,8 +166,10 @@
 /* ---- live streams ---- */
 #define LIVE_ASLEEP_NS           1000000000ll   /* ns without a picture: asleep | by design */
 #define LIVE_WAKE_SLICES         64             /* coders that wake at once | by design */
-/* ns: a coder is awake before a picture | measured, live p99 */
+/* ns: coders are awake before a picture | measured, live p99 */
 #define LIVE_WATCH_BEFORE_NS     1000000
+/* such coders: one a slice, at most | by design: a fifth of a core in all */
+#define LIVE_WATCH_CODERS        8
 /* ns, and after it was expected | measured, live p99 */
 #define LIVE_WATCH_AFTER_NS      1000000
 /* ns: a picture takes the GPU less | measured, live p99 */

@@ -47,6 +47,7 @@ struct live_watch {
     uint32_t pictures; /* not submitted yet */
     int64_t last_ns;   /* when the last one came; 0: none did */
     int64_t due_ns;    /* when the next one is expected; 0: unknown */
+    uint32_t coders;   /* that the last one could use */
 };
 
 /* Who has work since the lock was taken. */

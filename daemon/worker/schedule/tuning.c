@@ -41,6 +41,7 @@ static const struct tuning_name names[] = {
     NAME(ready, 4096),
     NAME(choice, CHOICE_BYTES),
     NAME(join, JOIN_WAITING),
+    NAME(awake, 64),
 };
 
 static const struct tuning_name *name_find(const char *text, size_t size)

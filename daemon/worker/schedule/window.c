@@ -147,6 +147,7 @@ static void begin_live(struct schedule *s, struct picture *p, int64_t now_ns)
     int64_t gap = now_ns - p->window->live_ns;
     p->window->live_ns = s->live.last_ns = now_ns;
     s->live.due_ns = gap <= WINDOW_WATCH_GAP_NS ? now_ns + gap : 0;
+    s->live.coders = tasks;
     s->live.pictures++;
     wake_coders(s, tasks < LIVE_WAKE_SLICES ? tasks : LIVE_WAKE_SLICES);
     wake_device(s);

@@ -255,7 +255,7 @@ static bool coder_step(struct coder *c)
 }
 
 /* Until there is work. To wake a thread takes a while, and its core may have slowed down meanwhile.
- * So the coder that will be taken first is awake when the next LIVE picture is expected. */
+ * So the coders that will be taken first are awake when the next LIVE picture is expected. */
 static void coder_sleep(struct coder *c)
 {
     struct engine *e = c->engine;
@@ -265,7 +265,7 @@ static void coder_sleep(struct coder *c)
     e->threads.idle = c;
     while (c->idle) {
         int64_t due = e->schedule.live.due_ns, now = now_ns();
-        if (c != e->threads.idle || due + LIVE_WATCH_AFTER_NS <= now || !e->params.live_clocks) {
+        if (!coder_is_next(c) || due + LIVE_WATCH_AFTER_NS <= now || !e->params.live_clocks) {
             engine_wait(e, &c->wake, 0);
         } else if (now < due - LIVE_WATCH_BEFORE_NS) {
             engine_wait(e, &c->wake, (uint64_t)(due - LIVE_WATCH_BEFORE_NS - now));

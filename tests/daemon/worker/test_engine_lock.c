@@ -5,6 +5,7 @@
  */
 #include "daemon/worker/engine/engine.h"
 #include "daemon/worker/memory/prefetch.h"
+#include "daemon/worker/schedule/knobs.h"
 #include "daemon/worker/engine/session_internal.h"
 
 #include <setjmp.h>
@@ -135,6 +136,37 @@ static void test_wakes(void **state)
     free(e);
 }
 
+/* Those that a LIVE picture takes first are awake for it: one a slice, at most half of them. */
+static void test_next(void **state)
+{
+    struct engine *e = calloc(1, sizeof(*e));
+    struct coder coders[20];
+    e->schedule.setting.coders = 20;
+    for (unsigned i = 0; i < 20; i++) {
+        coders[i] = (struct coder){.engine = e, .idle = true, .next_idle = e->threads.idle};
+        e->threads.idle = &coders[i];
+    }
+    for (uint32_t slices = 1; slices <= 20; slices++) {
+        e->schedule.live.coders = slices;
+        uint32_t next = slices < LIVE_WATCH_CODERS ? slices : LIVE_WATCH_CODERS;
+        for (uint32_t i = 0; i < 20; i++)
+            assert_int_equal(coder_is_next(&coders[19 - i]), i < next);
+    }
+    e->schedule.setting.coders = 6;
+    assert_true(coder_is_next(&coders[17]));
+    assert_false(coder_is_next(&coders[16]));
+    e->schedule.setting.coders = 1; /* the first of all in any case */
+    assert_true(coder_is_next(&coders[19]));
+    assert_false(coder_is_next(&coders[18]));
+    e->schedule.setting.tuning.awake = 2;
+    e->schedule.setting.coders = 20;
+    assert_true(coder_is_next(&coders[18]));
+    assert_false(coder_is_next(&coders[17]));
+    e->threads.idle = NULL;
+    assert_false(coder_is_next(&coders[19]));
+    free(e);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -142,6 +174,7 @@ int main(void)
         cmocka_unit_test(test_array_maker_fails),
         cmocka_unit_test(test_engine_create_fails),
         cmocka_unit_test(test_wakes),
+        cmocka_unit_test(test_next),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
