@@ -116,8 +116,8 @@ void engine_wait(struct engine *e, uv_cond_t *cond, uint64_t timeout_ns);
 /* With the lock: signals now. For the device's thread, before it looks at device_signal. */
 void engine_signal(struct engine *e);
 
-/* With the lock: whether an idle coder is among the first that a LIVE picture takes, one a slice and
- * no more than half of all coders. */
+/* With the lock: whether an idle coder is among the first that a LIVE picture takes, one a slice
+ * and no more than half of all coders. */
 bool coder_is_next(const struct coder *c);
 
 void engine_notify(struct engine *e); /* any thread: run sessions_dispatch on the loop */

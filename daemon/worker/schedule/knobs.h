@@ -53,6 +53,8 @@
 #define SPLIT_PLACE_COST         0.5
 #define SPLIT_PICTURES           192            /* pictures of a batch at most | measured */
 #define SPLIT_MEMORY_PART        6              /* 1/n of device memory for batches | simulated */
+/* the same where that is short of whole batches | measured, simulated: CRF 23 in 1.5 GB */
+#define SPLIT_MEMORY_PART_NARROW 4
 /* 1/n of device memory for coefficients | by design */
 #define SPLIT_RESIDENT_PART      16
 #define SPLIT_SOFTWARE_RESIDENT  (256ull << 20) /* bytes of host memory at most | by design */
@@ -96,6 +98,9 @@
 #define SPLIT_FIRST_BATCH        32             /* pictures, until one is measured | measured */
 /* n/8 of the window budget for the GPU | measured */
 #define SPLIT_KEPT_EIGHTHS       3
+/* the same of a little budget | measured, simulated: CRF 23 in 1.5 GB, 1 GB of the host */
+#define SPLIT_KEPT_LITTLE        6
+#define SPLIT_LITTLE_BYTES       (1ull << 30)   /* a little budget for windows | by design */
 #define SPLIT_CANDIDATES         3              /* times a batch, to choose from | measured */
 /* pictures that share a batch's blocks | by design: too few for an average */
 #define SPLIT_LEAST_SHARED       8

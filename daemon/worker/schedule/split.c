@@ -69,9 +69,10 @@ void split_keep_blocks(struct schedule *s, struct picture *p, uint32_t coeff_blo
 
 static uint64_t memory_left(const struct schedule *s)
 {
-    uint64_t most =
-        s->setting.window_budget * tuned(s->setting.tuning.kept, SPLIT_KEPT_EIGHTHS) / 8;
-    if (!s->setting.window_budget)
+    uint64_t budget = s->setting.window_budget;
+    uint32_t preset = budget < SPLIT_LITTLE_BYTES ? SPLIT_KEPT_LITTLE : SPLIT_KEPT_EIGHTHS;
+    uint64_t most = budget * tuned(s->setting.tuning.kept, preset) / 8;
+    if (!budget)
         return UINT64_MAX;
     return most > s->split.kept ? most - s->split.kept : 0;
 }

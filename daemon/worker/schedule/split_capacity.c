@@ -26,6 +26,25 @@ static uint64_t picture_bytes(uint32_t blocks)
     return SPLIT_HD_MBS * (SPLIT_MB_BYTES + blocks * SPLIT_BLOCK_BYTES) + SPLIT_PICTURE_BYTES;
 }
 
+static uint32_t batches_beside(const struct schedule_setting *set)
+{
+    return set->software                        ? SPLIT_SOFTWARE_BATCHES
+           : set->entropy == ENGINE_ENTROPY_GPU ? SPLIT_BATCHES
+                                                : tuned(set->tuning.batches, SPLIT_BATCHES_BESIDE);
+}
+
+static uint32_t batch_pictures(const struct schedule_setting *set)
+{
+    return set->software ? SPLIT_SOFTWARE_PICTURES : tuned(set->tuning.pictures, SPLIT_PICTURES);
+}
+
+/* Memory is short of whole batches. */
+static bool is_narrow(const struct schedule_setting *set)
+{
+    uint64_t fit = set->device_memory / SPLIT_MEMORY_PART / picture_bytes(SPLIT_BATCH_BLOCKS);
+    return fit < (uint64_t)batches_beside(set) * batch_pictures(set);
+}
+
 /* Where memory is short, small pictures alone fill a batch: the coders decode more of the others.
  */
 struct split_capacity split_capacity_of(const struct schedule_setting *set, unsigned queues)
@@ -33,14 +52,13 @@ struct split_capacity split_capacity_of(const struct schedule_setting *set, unsi
     const struct split_tuning *t = &set->tuning;
     struct split_capacity c = {0};
     uint32_t blocks = tuned(t->blocks, SPLIT_BATCH_BLOCKS);
-    uint64_t room = set->device_memory / tuned(t->part, SPLIT_MEMORY_PART);
+    uint32_t part = is_narrow(set) ? SPLIT_MEMORY_PART_NARROW : SPLIT_MEMORY_PART;
+    uint64_t room = set->device_memory / tuned(t->part, part);
     if (!split_allowed(set, queues))
         return c;
-    c.batches = set->entropy == ENGINE_ENTROPY_GPU ? SPLIT_BATCHES
-                                                   : tuned(t->batches, SPLIT_BATCHES_BESIDE);
-    c.batches = queues && queues < c.batches ? queues : c.batches;
-    c.batches = set->software ? SPLIT_SOFTWARE_BATCHES : c.batches;
-    c.pictures = set->software ? SPLIT_SOFTWARE_PICTURES : tuned(t->pictures, SPLIT_PICTURES);
+    c.batches = batches_beside(set);
+    c.batches = queues && queues < c.batches && !set->software ? queues : c.batches;
+    c.pictures = batch_pictures(set);
     if (room / picture_bytes(blocks) < (uint64_t)c.batches * c.pictures && !t->blocks)
         blocks = SPLIT_NARROW_BLOCKS;
     uint64_t fit = room / picture_bytes(blocks);

@@ -123,7 +123,7 @@ static void test_unmeasured(void **state)
 static void test_memory(void **state)
 {
     struct world *w = world(PICTURES);
-    w->s.setting.window_budget = 20 * 100 * 176 * 8 / 3 + 3;
+    w->s.setting.window_budget = 20 * 100 * 176 * 8 / SPLIT_KEPT_LITTLE + 8;
     assert_int_equal(choose(w), 16);
     assert_int_equal(choose(w), 0); /* for four of them it is not worth it */
     for (unsigned i = 0; i < 4; i++)
@@ -134,13 +134,20 @@ static void test_memory(void **state)
     split_keep_blocks(&w->s, w->chosen[0], 7);
     assert_int_equal(w->s.split.kept, 20 * 100 * 176 + 7 * 32);
     free(w);
+    w = world(PICTURES); /* of more memory others have more */
+    w->s.setting.window_budget = SPLIT_LITTLE_BYTES;
+    w->s.split.kept = SPLIT_LITTLE_BYTES * SPLIT_KEPT_EIGHTHS / 8;
+    assert_int_equal(choose(w), 0);
+    w->s.setting.window_budget--;
+    assert_int_equal(choose(w), 16);
+    free(w);
 }
 
 /* Nothing of a picture that no other reads is in host memory, if the GPU derives its motion. */
 static void test_memory_of_others(void **state)
 {
     struct world *w = world(PICTURES);
-    w->s.setting.window_budget = 20 * 100 * 176 * 8 / 3 + 3;
+    w->s.setting.window_budget = 20 * 100 * 176 * 8 / SPLIT_KEPT_LITTLE + 8;
     w->s.split.motion_mbs = 100;
     for (uint32_t i = 0; i < PICTURES; i++) {
         w->pictures[i].can |= CAN_MOTION_GPU;
@@ -196,8 +203,8 @@ static void test_narrow(void **state)
     assert_int_equal(c.coeff_blocks, c.mbs * SPLIT_BATCH_BLOCKS);
     c = capacity_of(ENGINE_ENTROPY_AUTO, 3 * gib, false, 8);
     assert_int_equal(c.coeff_blocks, c.mbs * SPLIT_NARROW_BLOCKS);
-    assert_in_range(c.pictures, 40, 48);
-    assert_true(c.batches * split_batch_bytes(&c) <= 3 * gib / SPLIT_MEMORY_PART);
+    assert_in_range(c.pictures, 60, 68);
+    assert_true(c.batches * split_batch_bytes(&c) <= 3 * gib / SPLIT_MEMORY_PART_NARROW);
 }
 
 /* One stream has fewer in work, unless the GPU is to do all. */
