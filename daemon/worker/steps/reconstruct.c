@@ -151,6 +151,19 @@ static void sleep_without_batches(struct engine *e)
         engine_wait(e, &e->threads.device_work, e->schedule.store_waits ? DEVICE_STORE_NS : look);
 }
 
+/* A batch of a live stream takes little longer than a thread that sleeps takes to wake. False: it
+ * takes too long to stay awake. */
+static bool watch_batch(struct engine *e, struct store *st, uint64_t ticket)
+{
+    int64_t end = now_ns() + LIVE_EXPECT_NS;
+    while (now_ns() < end) {
+        if (recon_done(st->recon) >= ticket || atomic_load(&e->threads.device_signal))
+            return true;
+        spin_once();
+    }
+    return false;
+}
+
 static void sleep_until_news(struct engine *e)
 {
     struct store *busy = oldest_in_flight(e);
@@ -160,10 +173,13 @@ static void sleep_until_news(struct engine *e)
         return;
     }
     uint64_t ticket = busy->first->ticket;
-    bool full = busy->slots.in_flight >= batches_most(&e->schedule) && !e->schedule.stores->next;
+    bool awaited = busy->first->awaited,
+         full = busy->slots.in_flight >= batches_most(&e->schedule) && !e->schedule.stores->next;
     engine_unlock(e);
     double cpu = thread_cpu_seconds();
-    int err = recon_wait(busy->recon, ticket, full ? DEVICE_FULL_NS : DEVICE_WAIT_NS);
+    int err = 0;
+    if (!awaited || !watch_batch(e, busy, ticket))
+        err = recon_wait(busy->recon, ticket, full ? DEVICE_FULL_NS : DEVICE_WAIT_NS);
     cpu = thread_cpu_seconds() - cpu;
     engine_lock(e);
     charge_sessions(e, 0, cpu);

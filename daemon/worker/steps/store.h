@@ -20,6 +20,7 @@ struct submission {
     struct batch batch;
     uint64_t ticket;                /* of recon_submit */
     bool refused;                   /* by the device: nothing of it was done */
+    bool awaited;                   /* the reader of a live stream waits for it */
     struct recon_picture *pictures; /* [batch.width] */
     struct rec_view *views;         /* [batch.width] */
     uint32_t delivery_count;

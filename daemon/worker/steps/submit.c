@@ -182,7 +182,8 @@ bool store_submit(struct engine *e, struct store *st)
         sub->to[i].delivery->frame.trace[PELTON_TRACE_SUBMIT_BEGIN] = begin;
         sub->to[i].delivery->frame.trace[PELTON_TRACE_SUBMIT_END] = end;
     }
-    if (submission_is_awaited(e, sub))
+    sub->awaited = submission_is_awaited(e, sub);
+    if (sub->awaited)
         engine_expect(e);
     submission_charge(sub, thread_cpu_seconds() - cpu);
     sub->refused = err != 0;
