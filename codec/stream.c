@@ -112,7 +112,7 @@ static int feed_nal(struct h264_stream *s, const uint8_t *nal, size_t size, stru
     case H264_NAL_END_SEQUENCE:
     case H264_NAL_END_STREAM:
         s->habits.after_idr = false; /* the same sequence may come again */
-        s->cur_boundary = s->cur_ended = true;
+        s->cur_boundary = s->cur_ended = s->habits.over = true;
         return H264_OK;
     case H264_NAL_AUD:
         s->cur_boundary = s->cur_ended = true;

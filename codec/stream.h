@@ -34,6 +34,7 @@ struct h264_stored_pps {
 /* Breaches of a kind in a row, up to 255. */
 struct h264_habits {
     uint8_t poc, idr_frame_num, idr_poc, idr_id;
+    bool over;           /* a sequence ended behind the last slice */
     bool after_idr;      /* the picture before is an IDR picture */
     uint32_t idr_pic_id; /* of the last one */
 };

@@ -144,12 +144,12 @@ static bool has_reset(const struct h264_slice_header *h)
 
 /* Whether h opens the second field of s->first's frame: the next field in decoding order, of the
  * other parity and the same frame_num. One with operation 5 stands alone (3.30), and so does an IDR
- * picture but for encoders that give both fields type 5. */
+ * picture but for encoders that give both fields type 5. A frame ends with its sequence. */
 static bool is_second(struct h264_stream *s, const struct h264_sps *sps,
                       const struct h264_slice_header *h)
 {
     const struct h264_dpb_entry *e = s->first ? first_entry(s) : NULL;
-    return e && sps == s->first->sps && h->field_pic_flag &&
+    return e && !s->habits.over && sps == s->first->sps && h->field_pic_flag &&
            s->first->structure == (h->bottom_field_flag ? REC_TOP : REC_BOTTOM) &&
            e->frame_num == h->frame_num && (!h->nal_ref_idc || s->first->nal_ref_idc) &&
            (!h->idr || s->first->idr) && !has_reset(h);
@@ -258,7 +258,7 @@ int h264_stream_begin_picture(struct h264_stream *s, const struct h264_sps *sps,
         h264_picture_damage(pic);
     s->started = true;
     s->cur = pic;
-    s->cur_boundary = s->cur_ended = false;
+    s->cur_boundary = s->cur_ended = s->habits.over = false;
     s->bytes_size = 0;
     s->stats.pictures++;
     return H264_OK;

@@ -445,6 +445,29 @@ static void test_sei_of_fields(void **state)
     close_stream(&c);
 }
 
+/* Behind the end of a sequence an IDR field begins a frame, though a lone IDR field of the other
+ * parity stands before it. */
+static void test_end_between_fields(void **state)
+{
+    for (unsigned end = 0; end < 2; end++) {
+        struct ctx c = field_ctx(4);
+        struct bw w = {.bits = 0};
+        open_stream(&c);
+        assert_int_equal(slice(&c, FIELD_I(REC_BOTTOM, .idr = 1)), H264_OK);
+        bw_u(&w, 8, 10);
+        if (end)
+            assert_int_equal(feed(&c, &w), H264_OK);
+        assert_int_equal(slice(&c, FIELD_I(REC_TOP, .idr = 1)), H264_OK);
+        assert_int_equal(slice(&c, FIELD_P(REC_BOTTOM, .poc_lsb = 1, .num_ref = {1})), H264_OK);
+        flush(&c);
+        assert_int_equal(c.decoded_count, 3);
+        assert_int_equal(c.decoded[0]->paired, !end);
+        assert_int_equal(c.decoded[1]->paired, end);
+        expect_output(&c, end ? "0 1" : "0 2");
+        close_stream(&c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -455,6 +478,7 @@ int main(void)
         cmocka_unit_test(test_map_types),          cmocka_unit_test(test_map_changing),
         cmocka_unit_test(test_map_interlaced),     cmocka_unit_test(test_slice_ends),
         cmocka_unit_test(test_partitions),         cmocka_unit_test(test_planes),
+        cmocka_unit_test(test_end_between_fields),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
