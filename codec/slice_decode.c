@@ -26,26 +26,28 @@ void h264_scratch_free(struct h264_scratch *scratch)
     free(scratch);
 }
 
-#ifdef H264_BMI2
-/* BMI2 and LZCNT. CPUID is asked once: in a virtual machine it takes a while. */
-static bool has_bmi2(void)
+/* CPUID is asked once: in a virtual machine it takes a while. */
+bool h264_has_bmi2(void)
 {
+#ifdef H264_BMI2
     static atomic_int known; /* 1: no, 2: yes */
     unsigned a, b, c, d;
     int has = atomic_load_explicit(&known, memory_order_relaxed);
     if (!has) {
-        has = 1 + (__builtin_cpu_supports("bmi2") && __get_cpuid(0x80000001, &a, &b, &c, &d) &&
-                   c & bit_LZCNT);
+        has = 1 + (__builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt") &&
+                   __get_cpuid(0x80000001, &a, &b, &c, &d) && c & bit_LZCNT);
         atomic_store_explicit(&known, has, memory_order_relaxed);
     }
     return has == 2;
-}
+#else
+    return false;
 #endif
+}
 
 int h264_slice_decode_now(struct h264_slice *slice, struct h264_scratch *scratch)
 {
 #ifdef H264_BMI2
-    if (has_bmi2())
+    if (h264_has_bmi2())
         return h264_slice_parse_bmi2(slice, scratch);
 #endif
     return h264_slice_parse(slice, scratch);

@@ -5,9 +5,14 @@
 #ifndef PELTON_CODEC_SLICE_DECODE_H
 #define PELTON_CODEC_SLICE_DECODE_H
 
+#include <stdbool.h>
+
 struct h264_picture;
 struct h264_scratch;
 struct h264_slice;
+
+/* Has the processor BMI2, LZCNT and POPCNT, for which some files are compiled a second time? */
+bool h264_has_bmi2(void);
 
 /* As h264_slice_decode, for redundant slices too. */
 int h264_slice_decode_now(struct h264_slice *slice, struct h264_scratch *scratch);

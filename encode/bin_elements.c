@@ -125,44 +125,68 @@ static unsigned map_increment(unsigned category, bool field, unsigned count, uns
     return i;
 }
 
-/* coeff_abs_level_minus1 and coeff_sign_flag */
+/* coeff_abs_level_minus1 and coeff_sign_flag of a level that is not 1 or -1; inc: the context of
+ * the prefix after its first bin */
+static void bins_larger(struct bin_string *s, unsigned inc, int32_t level)
+{
+    uint32_t rest = (uint32_t)abs(level) - 1;
+    for (unsigned k = 1; k < 14 && rest >= k; k++)
+        bins_put(s, inc, rest > k);
+    if (rest >= 14)
+        bins_exp_golomb(s, 0, rest - 14);
+    bins_sign(s, level < 0);
+}
+
+/* Levels that are not 0, the last one first */
 static void bins_levels(struct bin_string *s, unsigned category, const int32_t *nonzero, unsigned n)
 {
     unsigned base = h264_cabac_abs_base[category], ones = 0, larger = 0,
              most = category == CHROMA_DC ? 3 : 4;
     while (n--) {
-        uint32_t rest = (uint32_t)abs(nonzero[n]) - 1;
-        unsigned inc = larger ? 0 : ones + 1 < 4 ? ones + 1 : 4;
-        bins_put(s, base + inc, rest > 0);
-        inc = base + 5 + (larger < most ? larger : most);
-        for (unsigned k = 1; k < 14 && rest >= k; k++)
-            bins_put(s, inc, rest > k);
-        if (rest >= 14)
-            bins_exp_golomb(s, 0, rest - 14);
-        bins_sign(s, nonzero[n] < 0);
-        if (rest)
-            larger++;
-        else
+        bool one = (uint32_t)nonzero[n] + 1 <= 2;
+        unsigned inc = larger ? 0 : ones < 3 ? ones + 1 : 4;
+        unsigned sign = nonzero[n] < 0 ? BIN_SIGN_ONE : 0;
+        bins_put(s, base + inc, !one);
+        if (one) {
+            s->codes[s->count - 1] |= (uint16_t)(BIN_SIGN | sign);
             ones++;
+        } else {
+            bins_larger(s, base + 5 + (larger < most ? larger : most), nonzero[n]);
+            larger++;
+        }
     }
 }
 
-void bins_residual(struct bin_string *s, unsigned category, bool field, const int32_t *level,
-                   unsigned count)
+/* The maps, as codes from out on; returns their end. Most places have no level, and one code each.
+ */
+static uint16_t *bins_maps(uint16_t *out, unsigned category, bool field, uint64_t places,
+                           unsigned count)
 {
     unsigned sig = h264_cabac_sig_base[field][category],
-             last = h264_cabac_last_base[field][category], end = count, n = 0;
-    int32_t nonzero[64];
-    while (end && !level[end - 1])
-        end--;
-    for (unsigned i = 0; i < end; i++) {
-        if (i + 1 < count)
-            bins_put(s, sig + map_increment(category, field, count, i, false), level[i] != 0);
-        if (!level[i])
-            continue;
-        if (i + 1 < count)
-            bins_put(s, last + map_increment(category, field, count, i, true), i + 1 == end);
-        nonzero[n++] = level[i];
+             last = h264_cabac_last_base[field][category], i = 0;
+    for (; places; places &= places - 1, i++) {
+        unsigned place = (unsigned)__builtin_ctzll(places), ends = !(places & (places - 1));
+        for (; i < place; i++)
+            *out++ = (uint16_t)((sig + map_increment(category, field, count, i, false)) << 1);
+        if (i + 1 == count)
+            break;
+        *out++ = (uint16_t)((sig + map_increment(category, field, count, i, false)) << 1 | 1);
+        *out++ = (uint16_t)((last + map_increment(category, field, count, i, true)) << 1 | ends);
     }
-    bins_levels(s, category, nonzero, n);
+    return out;
+}
+
+void bins_residual(struct bin_string *s, unsigned category, bool field, uint64_t places,
+                   const int32_t *nonzero, unsigned count)
+{
+    uint16_t *begin = s->codes + s->count, *end;
+    /* the same function with a count that is known */
+    if (count == 64)
+        end = bins_maps(begin, category, field, places, 64);
+    else if (category == CHROMA_DC)
+        end = bins_maps(begin, CHROMA_DC, field, places, count);
+    else
+        end = bins_maps(begin, category, field, places, count == 15 ? 15 : 16);
+    s->count += (size_t)(end - begin);
+    bins_levels(s, category, nonzero, (unsigned)__builtin_popcountll(places));
 }

@@ -23,9 +23,10 @@ void bins_mvd(struct bin_string *s, unsigned vertical, unsigned sum, int mvd);
 void bins_intra_mode(struct bin_string *s, int rem);
 void bins_chroma_mode(struct bin_string *s, unsigned inc, unsigned mode);
 void bins_qp_delta(struct bin_string *s, bool last_delta, int delta);
-/* The levels of a block, most of them in scan order. category: ctxBlockCat with those of Cb and Cr
- * in 4:4:4; field: the contexts of field macroblocks. */
-void bins_residual(struct bin_string *s, unsigned category, bool field, const int32_t *level,
-                   unsigned count);
+/* The levels of a block of count. places: those that are not 0, bits in scan order, at least one;
+ * nonzero: they. category: ctxBlockCat with those of Cb and Cr in 4:4:4; field: the contexts of
+ * field macroblocks. */
+void bins_residual(struct bin_string *s, unsigned category, bool field, uint64_t places,
+                   const int32_t *nonzero, unsigned count);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "encode/analysis.h"
 #include "encode/hrd.h"
-#include "encode/slice_writer.h"
+#include "encode/picture_writer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ struct encoder {
     struct rate_control rate;
     struct hrd hrd;
     struct decider_calls decider; /* ctx NULL: none yet */
-    struct slice_scratch *scratch;
+    struct picture_writer *writer;
     struct analysis *analysis; /* NULL: no setting needs it */
     int8_t *qp_offsets;        /* by macroblock */
     struct bit_writer out, sets;
@@ -66,8 +66,8 @@ static int encoder_begin(struct encoder *e, decider_begin *begin, void *ctx, cha
     encoding_sets(&p->encoding, &e->limits, &e->sps, &e->pps);
     hrd_begin(&e->hrd, &e->rate, &e->sps.vui);
     write_parameter_sets(&e->sps, &e->pps, e->hrd.present ? &e->hrd.rates : NULL, &e->sets);
-    e->scratch = slice_scratch_create();
-    if (!e->scratch || e->sets.failed || !encoder_begin_analysis(e))
+    e->writer = picture_writer_create(p->encoding.slices);
+    if (!e->writer || e->sets.failed || !encoder_begin_analysis(e))
         return snprintf(why, ENCODING_WHY, "no memory"), -1;
     return begin(ctx, &p->encoding, &e->limits, &e->decider, why);
 }
@@ -107,7 +107,7 @@ void encoder_free(struct encoder *e)
     if (!e)
         return;
     encoder_end_decider(e);
-    slice_scratch_free(e->scratch);
+    picture_writer_free(e->writer);
     analysis_free(e->analysis);
     free(e->qp_offsets);
     bit_writer_free(&e->out);
@@ -156,19 +156,12 @@ static int write_slices(struct encoder *e, const struct rec_view *view,
                         const struct picture_numbers *n, char *why)
 {
     struct slice_stream stream = {&e->sps, &e->pps, &e->limits};
-    struct slice_sums sums = {0};
-    for (uint32_t i = 0; i < view->slice_count; i++) {
-        struct h264_slice_header h = {.nal_unit_type = n->idr ? 5 : 1,
-                                      .nal_ref_idc = 1,
-                                      .idr = n->idr,
-                                      .frame_num = n->frame_num,
-                                      .idr_pic_id = n->idr_pic_id};
-        if (slice_header_of(&stream, view, i, &h, why) < 0 ||
-            slice_write(e->scratch, &stream, view, &h, &e->out, &sums, why) < 0)
-            return -1;
-    }
-    picture_end(view, &sums, &e->out);
-    return 0;
+    struct h264_slice_header header = {.nal_unit_type = n->idr ? 5 : 1,
+                                       .nal_ref_idc = 1,
+                                       .idr = n->idr,
+                                       .frame_num = n->frame_num,
+                                       .idr_pic_id = n->idr_pic_id};
+    return picture_write(e->writer, &stream, view, &header, &e->out, why);
 }
 
 static int decide(const struct encoder *e, const struct encoder_frame *frame,

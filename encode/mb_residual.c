@@ -148,23 +148,55 @@ static unsigned cbf_dc_inc(const struct mb_writer *w, unsigned c)
     return (unsigned)!!(a & EDGE_CBF_DC << c) + 2u * !!(b & EDGE_CBF_DC << c);
 }
 
-/* coded_block_flag, and the levels */
-static void cabac_put(struct mb_writer *w, unsigned category, unsigned inc, bool coded,
-                      const int32_t *level, unsigned count)
+/* Raster places of 4x4 and 8x8 blocks in the order of the zig-zag scan (Figure 6-8) */
+static const uint8_t scan_place4[16] = {0, 1, 5, 6, 2, 4, 7, 12, 3, 8, 11, 13, 9, 10, 14, 15};
+static const uint8_t scan_place8[64] = {
+    0,  1,  5,  6,  14, 15, 27, 28, 2,  4,  7,  13, 16, 26, 29, 42, 3,  8,  12, 17, 25, 30,
+    41, 43, 9,  11, 18, 24, 31, 40, 44, 53, 10, 19, 23, 32, 39, 45, 52, 54, 20, 22, 33, 38,
+    46, 51, 55, 60, 21, 34, 37, 47, 50, 56, 59, 61, 35, 36, 48, 49, 57, 58, 62, 63};
+
+/* Places of a block's levels that are not 0, bits in scan order. Most are, four at a time. */
+static uint64_t places_of(const int16_t *block, const uint8_t *scan_place, unsigned count)
 {
-    bins_put(w->bins, h264_cabac_cbf_base[category] + inc, coded);
-    if (coded)
-        bins_residual(w->bins, category, false, level, count);
+    uint64_t places = 0;
+    for (unsigned i = 0; i < count; i += 4) {
+        uint64_t four;
+        memcpy(&four, block + i, sizeof(four));
+        for (unsigned k = i; four && k < i + 4; k++)
+            places |= (uint64_t)(block[k] != 0) << scan_place[k];
+    }
+    return places;
+}
+
+/* The levels of a block from `first` on */
+static void cabac_levels(struct mb_writer *w, unsigned category, const int16_t *block,
+                         const uint8_t *scan, uint64_t places, unsigned first, unsigned count)
+{
+    int32_t nonzero[64];
+    unsigned n = 0;
+    places >>= first;
+    for (uint64_t left = places; left; left &= left - 1)
+        nonzero[n++] = block[scan[first + (unsigned)__builtin_ctzll(left)]];
+    bins_residual(w->bins, category, false, places, nonzero, count);
 }
 
 static void cabac_dc(struct mb_writer *w, unsigned category, unsigned c, const uint8_t *scan,
                      unsigned count)
 {
-    int32_t level[16];
+    int32_t level[16], nonzero[16];
+    uint64_t places = 0;
+    unsigned n = 0;
+    bins_put(w->bins, h264_cabac_cbf_base[category] + cbf_dc_inc(w, c), w->plan.dc[c]);
+    if (!w->plan.dc[c])
+        return;
     load_dc(w, c, scan, count, level);
-    cabac_put(w, category, cbf_dc_inc(w, c), w->plan.dc[c], level, count);
-    if (w->plan.dc[c])
-        w->edge.flags |= (uint16_t)(EDGE_CBF_DC << c);
+    for (unsigned i = 0; i < count; i++)
+        if (level[i]) {
+            places |= UINT64_C(1) << i;
+            nonzero[n++] = level[i];
+        }
+    bins_residual(w->bins, category, false, places, nonzero, count);
+    w->edge.flags |= (uint16_t)(EDGE_CBF_DC << c);
 }
 
 /* A 4x4 block at (x, y); skip: of the first levels, which are apart */
@@ -174,22 +206,24 @@ static void cabac_4x4(struct mb_writer *w, unsigned category, unsigned c, unsign
     unsigned skip = category != LUMA_4X4, inc = (*grid >> (bit - 1) & 1) | (*grid >> (bit - 5) & 1)
                                                                                << 1;
     bool coded = w->plan.ac[c] >> blk & 1;
-    int32_t level[16];
-    if (coded)
-        load_levels(block_of(w, c, blk), h264_scan_4x4[0] + skip, 16 - skip, level);
-    cabac_put(w, category, inc, coded, level, 16 - skip);
+    bins_put(w->bins, h264_cabac_cbf_base[category] + inc, coded);
+    if (coded) {
+        const int16_t *block = block_of(w, c, blk);
+        cabac_levels(w, category, block, h264_scan_4x4[0], places_of(block, scan_place4, 16), skip,
+                     16 - skip);
+    }
     *grid |= (uint32_t)coded << bit;
 }
 
 static void luma_cabac_8x8(struct mb_writer *w)
 {
     uint32_t grid = 0; /* what is around does not count: coded_block_flag is inferred */
-    int32_t level[64];
     for (unsigned q = 0; q < 4; q++) {
         if (!(w->plan.cbp >> q & 1))
             continue;
-        load_levels(block_of(w, 0, 4 * q), h264_scan_8x8[0], 64, level);
-        bins_residual(w->bins, LUMA_8X8, false, level, 64);
+        const int16_t *block = block_of(w, 0, 4 * q);
+        cabac_levels(w, LUMA_8X8, block, h264_scan_8x8[0], places_of(block, scan_place8, 64), 0,
+                     64);
         grid |= 0x63u << CBF_BIT((q & 1) * 2, q & 2);
     }
     w->edge.cbf[0] = grid;

@@ -4,11 +4,19 @@
  */
 #include "encode/slice_writer.h"
 
+#include "codec/slice_decode.h"
 #include "encode/header_writer.h"
 #include "encode/mb_writer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+
+/* The build for this processor (mb_bmi2.h) */
+struct mb_calls {
+    bool (*write)(struct mb_writer *w);
+    void (*code)(struct cabac_coder *c, const uint16_t *codes, size_t count,
+                 struct bit_writer *out);
+};
 
 struct slice_scratch {
     struct cavlc_codes codes;
@@ -18,13 +26,31 @@ struct slice_scratch {
     struct mb_edge *line;
     uint32_t line_capacity;
     struct mb_writer writer;
+    struct mb_calls calls;
 };
+
+#ifdef ENCODE_BMI2
+bool write_macroblock_bmi2(struct mb_writer *w);
+void cabac_code_bmi2(struct cabac_coder *c, const uint16_t *codes, size_t count,
+                     struct bit_writer *out);
+#endif
+
+static struct mb_calls calls_of_processor(void)
+{
+#ifdef ENCODE_BMI2
+    if (h264_has_bmi2())
+        return (struct mb_calls){write_macroblock_bmi2, cabac_code_bmi2};
+#endif
+    return (struct mb_calls){write_macroblock, cabac_code};
+}
 
 struct slice_scratch *slice_scratch_create(void)
 {
     struct slice_scratch *s = calloc(1, sizeof(*s));
-    if (s)
-        cavlc_codes_build(&s->codes);
+    if (!s)
+        return NULL;
+    cavlc_codes_build(&s->codes);
+    s->calls = calls_of_processor();
     return s;
 }
 
@@ -148,7 +174,7 @@ static bool data_cavlc(struct slice_scratch *s)
 {
     struct mb_writer *w = &s->writer;
     while (w->addr < w->slice.end)
-        if (!write_macroblock(w))
+        if (!s->calls.write(w))
             return false;
     if (w->skip_run)
         bit_writer_ue(&s->rbsp, w->skip_run);
@@ -162,7 +188,7 @@ static bool data_bins(struct slice_scratch *s)
     while (w->addr < w->slice.end) {
         if (!bin_string_reserve(w->bins, BINS_OF_MB))
             return slice_lacks_memory(w->why);
-        if (!write_macroblock(w))
+        if (!s->calls.write(w))
             return false;
         bins_terminate(w->bins, w->addr == w->slice.end);
     }
@@ -213,7 +239,7 @@ int slice_code(struct slice_scratch *s, const struct slice_stream *stream,
     cabac_coder_contexts(&s->cabac, h->type == H264_I ? 0 : 1 + h->cabac_init_idc, h->qp);
     cabac_coder_begin(&s->cabac);
     s->cabac.bins = 0;
-    cabac_code(&s->cabac, bins->codes, bins->count, &s->rbsp);
+    s->calls.code(&s->cabac, bins->codes, bins->count, &s->rbsp);
     sums->bins += s->cabac.bins;
     return unit_end(s, out, sums, why);
 }

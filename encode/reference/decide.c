@@ -6,7 +6,7 @@
 
 #include "encode/reference/cost.h"
 #include "encode/reference/picture_work.h"
-#include "encode/reference/row_threads.h"
+#include "encode/row_threads.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,9 +3,9 @@
  * Geometry of a picture that is decided.
  */
 #include "encode/reference/picture_work.h"
+#include "encode/row_threads.h"
 
 #include "codec/macroblock.h"
-#include "encode/reference/row_threads.h"
 
 struct work_step {
     struct picture_work *w;

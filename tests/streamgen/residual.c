@@ -189,12 +189,19 @@ static bool any_level(const struct block *b)
 /* residual_block_cabac; returns coded_block_flag. */
 static bool block_cabac(struct mbw *w, const struct block *b)
 {
-    unsigned cat = category(b);
-    bool coded = any_level(b);
+    unsigned cat = category(b), n = 0;
+    int32_t nonzero[64];
+    uint64_t places = 0;
+    for (unsigned i = 0; i < b->count; i++)
+        if (b->level[i]) {
+            places |= UINT64_C(1) << i;
+            nonzero[n++] = b->level[i];
+        }
+    bool coded = n > 0;
     if (b->type != BLOCK8 || w->chroma_array_type == 3)
         bins_put(&w->bins, h264_cabac_cbf_base[cat] + cbf_context(w, b), coded);
     if (coded)
-        bins_residual(&w->bins, cat, w->mb->field, b->level, b->count);
+        bins_residual(&w->bins, cat, w->mb->field, places, nonzero, b->count);
     return coded;
 }
 

@@ -3,7 +3,7 @@
  * See row_threads.h. The caller works, too. A run is over when its rows are done and no thread
  * looks at it any more.
  */
-#include "encode/reference/row_threads.h"
+#include "encode/row_threads.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
