@@ -33,8 +33,9 @@
 
 #define CHOOSE_READS                                                                               \
     (BIT(PICTURES) | BIT(PLANES) | BIT(SEARCH) | BIT(INTRA) | BIT(MOTION) | BIT(MBS))
-#define INTER_READS  (BIT(PICTURES) | BIT(PLANES) | BIT(MOTION) | BIT(QUANTISER) | BIT(MBS))
-#define INTER_WRITES (BIT(MOTION) | BIT(MBS) | BIT(LEVELS) | BIT(UNFILTERED))
+#define INTER_READS                                                                                \
+    (BIT(PICTURES) | BIT(PLANES) | BIT(MOTION) | BIT(QUANTISER) | BIT(MBS) | BIT(CODINGS))
+#define INTER_WRITES (BIT(MOTION) | BIT(MBS) | BIT(LEVELS) | BIT(UNFILTERED) | BIT(CODINGS))
 #define INTRA_READS  (BIT(PICTURES) | BIT(PLANES) | BIT(QUANTISER) | BIT(MBS) | BIT(UNFILTERED))
 #define INTRA_WRITES (BIT(MBS) | BIT(LEVELS) | BIT(UNFILTERED))
 

@@ -3,134 +3,166 @@
  * A round of coding inter macroblocks (encode/reference/code_inter.c): their motion or that of
  * P_Skip, with 4x4 or 8x8 transforms or without a residual, by squared error and bits. Grid:
  * macroblocks in x, pictures in z.
+ *
+ * Only the bits of vectors depend on the macroblocks beside. So the first round leaves what the
+ * residuals of both motions cost. The second round codes a motion only where it is a new one, or
+ * where other levels win.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
+#define SEARCH_THREADS 32
 #include "gpu/shaders/lib/encode_search.glsl"
 #include "gpu/shaders/lib/encode_satd.glsl"
 #include "gpu/shaders/lib/encode_motion.glsl"
-#include "gpu/shaders/lib/encode_code.glsl"
-#include "gpu/shaders/lib/encode_blocks.glsl"
-#include "gpu/shaders/lib/encode_store.glsl"
+#include "gpu/shaders/lib/encode_predict.glsl"
+#include "gpu/shaders/lib/encode_inter_blocks.glsl"
+#include "gpu/shaders/lib/encode_inter_wide.glsl"
+#include "gpu/shaders/lib/encode_inter_keep.glsl"
 
-shared uint ssd_none;
-
-/* Four samples of a row, and their residual */
-void predict_luma(uint t)
+layout(set = 0, binding = ENC_BIND_CODINGS, scalar) buffer coding_buffer
 {
-    ivec2 at = ivec2(4u * (t & 3u), t >> 2), place = 16 * mb_at + at;
-    uint quadrant = (t >> 5) * 2u + (t >> 1 & 1u);
-    ivec2 from = two_samples_at(uint(pictures[picture].reference[own_ref[quadrant]]),
-                                4 * place + own_mv[quadrant]);
-    int source =
-        int(plane_origin(pictures[picture].source, 0u)) + place.y * int(plane_stride(0u)) + place.x;
-    for (int i = 0; i < 4; i++) {
-        int p = (int(planes[from.x + i]) + int(planes[from.y + i]) + 1) >> 1, to = 16 * at.y + at.x;
-        pred[to + i] = p;
-        residual[to + i] = int(planes[source + i]) - p;
-    }
+    enc_codings codings[];
+};
+
+shared uint part_bits[4];
+
+/* Quadrants of the partitions before a thread's one, by shape: 16x16, 16x8, 8x16, 8x8 */
+uint quadrants_before(uint shape, uint part)
+{
+    return part == 0u ? 0u : shape == 1u ? 3u : shape == 2u ? 5u : (1u << part) - 1u;
 }
 
-/* One sample of each component (8.4.2.2.2) */
-void predict_chroma(uint t)
-{
-    ivec2 at = ivec2(t & 7u, t >> 3), place = 8 * mb_at + at;
-    ivec2 size = 8 * ivec2(args.mb_width, args.mb_height);
-    uint quadrant = 2u * (t >> 5) + (t >> 2 & 1u);
-    uint set = uint(pictures[picture].reference[own_ref[quadrant]]);
-    ivec2 from = place + (own_mv[quadrant] >> 3), f = own_mv[quadrant] & 7;
-    ivec2 low = clamp(from, ivec2(0), size - 1), high = clamp(from + 1, ivec2(0), size - 1);
-    for (uint c = 0u; c < 2u; c++) {
-        int base = int(chroma_origin(set, c)), to = CHROMA_FIRST + 64 * int(c) + int(t);
-        int a = int(planes[base + low.y * size.x + low.x]);
-        int b = int(planes[base + low.y * size.x + high.x]);
-        int d = int(planes[base + high.y * size.x + low.x]);
-        int e = int(planes[base + high.y * size.x + high.x]);
-        int p = ((8 - f.y) * ((8 - f.x) * a + f.x * b) + f.y * ((8 - f.x) * d + f.x * e) + 32) >> 6;
-        int source = int(chroma_origin(pictures[picture].source, c)) + place.y * size.x + place.x;
-        pred[to] = p;
-        residual[to] = int(planes[source]) - p;
-    }
-}
-
-/* Bits of the type and the vectors of the threads' own motion, in 16ths */
+/* Bits of the type and the vectors of the threads' own motion, in 16ths. A thread has a partition.
+ */
 uint syntax_bits()
 {
-    ivec2 mv[4] = own_mv;
-    int ref[4] = own_ref;
+    uint t = gl_LocalInvocationIndex;
     bvec2 rows, columns; /* halves that have one motion */
     for (int i = 0; i < 2; i++) {
-        rows[i] = mv[2 * i] == mv[2 * i + 1] && ref[2 * i] == ref[2 * i + 1];
-        columns[i] = mv[i] == mv[i + 2] && ref[i] == ref[i + 2];
+        rows[i] = own_mv[2 * i] == own_mv[2 * i + 1] && own_ref[2 * i] == own_ref[2 * i + 1];
+        columns[i] = own_mv[i] == own_mv[i + 2] && own_ref[i] == own_ref[i + 2];
     }
-    uint first = all(rows) && all(columns) ? 0u : all(rows) ? 1u : all(columns) ? 3u : 5u;
-    uint sum = first == 0u ? 1u : first == 5u ? 9u : 3u;
-    uint end = first == 0u ? 1u : first == 5u ? 9u : first + 2u;
-    own_clear();
-    for (uint part = first; part < end; part++) {
-        ivec4 place = part_places[part];
-        int i = 2 * place.y + place.x;
-        sum += vector_bits(mv[i], predict_vector(place, ref[i])) + ref_bits(uint(ref[i]));
-        own_set(place, ref[i], mv[i]);
-    }
-    return 16u * sum;
-}
-
-/* Threads 0 to 31 have luma by 8x8 transforms, 32 to 47 by 4x4 ones, 48 to 55 chroma. */
-void code_blocks(bool with8, bool chroma)
-{
-    uint t = gl_LocalInvocationIndex;
-    bool big = with8 && t < 32u, luma4 = t >= 32u && t < 48u,
-         chroma4 = chroma && t >= 48u && t < 56u, any = false;
-    int v[16];
-    if (big)
-        rows_forward8(t);
-    else if (luma4)
-        code_luma4(t - 32u, v);
-    else if (chroma4)
-        any = chroma4_begin(t - 48u, v);
+    uint shape = all(rows) && all(columns) ? 0u : all(rows) ? 1u : all(columns) ? 2u : 3u;
+    uint count = shape == 0u ? 1u : shape == 3u ? 4u : 2u;
     barrier();
-    if (chroma4)
-        chroma4_end(t - 48u, v, any, ROUNDING_INTER);
-    code_rest8(big, t);
+    if (t < 4u)
+        part_bits[t] = 0u;
+    if (t < count) {
+        ivec4 place = part_places[shape == 0u ? 0u : 2u * shape - 1u + t];
+        ivec2 saved_mv[4] = own_mv, mv;
+        int saved_ref[4] = own_ref, ref;
+        uint before = quadrants_before(shape, t);
+        mv = own_mv_of(uint(2 * place.y + place.x));
+        ref = own_ref_of(uint(2 * place.y + place.x));
+        [[unroll]] for (int i = 0; i < 4; i++)
+            if ((before >> i & 1u) == 0u) {
+                own_mv[i] = ivec2(0);
+                own_ref[i] = -1;
+            }
+        part_bits[t] = vector_bits(mv, predict_vector(place, ref)) + ref_bits(uint(ref));
+        own_mv = saved_mv;
+        own_ref = saved_ref;
+    }
+    barrier();
+    return 16u * ((shape == 0u   ? 1u
+                   : shape == 3u ? 9u
+                                 : 3u) +
+                  part_bits[0] + part_bits[1] + part_bits[2] + part_bits[3]);
 }
 
-/* Code the threads' own motion. The cost of the best way; *big: with 8x8 transforms, *none: the
- * prediction alone. */
-uint code_motion(ivec2 skip_mv, out bool big, out bool none)
+/* The steps of 8x8 blocks; the first barrier is that after the rows. */
+void code_wide(uint t, bool with8)
+{
+    barrier();
+    if (with8)
+        columns8_forward(t);
+    barrier();
+    if (with8)
+        eighth_begin(t);
+    barrier();
+    bool changed = with8 && near_one != 0u;
+    if (changed) {
+        eighth_end(t);
+        barrier();
+        eighth_levels(t);
+        barrier();
+        rows8_back(t);
+        barrier();
+        columns8_back(t);
+        barrier();
+    }
+    if (with8)
+        row8_rebuild(t, changed);
+    barrier();
+}
+
+/* What the threads' own motion costs without its syntax */
+enc_coding code_motion()
 {
     uint t = gl_LocalInvocationIndex, flags = uint(pictures[picture].flags);
-    bool chroma = (flags & ENC_CHROMA) != 0u;
-    uint bits16 = syntax_bits();
+    bool chroma = (flags & ENC_CHROMA) != 0u, with8 = (flags & ENC_TRANSFORM_8X8) != 0u;
+    bool mine = t < (chroma ? 24u : 16u), any = false;
+    uint qp = t < 16u ? qps.x : t < 20u ? qps.y : qps.z;
+    int v[16];
+    enc_coding c;
     barrier();
-    if (t < WAYS)
-        ssd[t] = bits[t] = coded[t] = 0u;
+    if (t < SUMS)
+        errors[t] = bits[t] = coded[t] = 0u;
     if (t == 0u)
-        ssd_none = 0u;
-    predict_luma(t);
-    if (chroma)
-        predict_chroma(t);
+        error_none = near_one = 0u;
+    predict_words(t, chroma);
     barrier();
-    uint error = 0u;
-    for (uint i = t; i < (chroma ? 384u : 256u); i += SEARCH_THREADS)
-        error += uint(residual[i] * residual[i]);
-    atomicAdd(ssd_none, error);
-    code_blocks((flags & ENC_TRANSFORM_8X8) != 0u, chroma);
+    if (with8)
+        rows8_forward(t);
+    if (mine)
+        any = block4_begin(t, qp, v);
     barrier();
-    uint luma = weighed(ssd[0], bits[0]), luma8 = weighed(ssd[1], bits[1]);
-    big = (flags & ENC_TRANSFORM_8X8) != 0u && luma8 < luma;
-    uint cost = (big ? luma8 : luma) + weighed(0u, bits16 + 48u);
-    if (chroma)
-        cost += weighed(ssd[2], bits[2]) + weighed(ssd[3], bits[3]);
-    uint cost_none = weighed(ssd_none, own_is(skip_mv) ? 8u : bits16 + 16u);
-    none = cost_none <= cost || (coded[big ? 1 : 0] | coded[2] | coded[3]) == 0u;
+    if (mine)
+        block4_end(t, qp, v, any);
+    code_wide(t, with8);
+    uint luma = weighed(errors[SUM_LUMA4], bits[SUM_LUMA4]),
+         luma8 = weighed(errors[SUM_LUMA8], bits[SUM_LUMA8]);
+    bool big = with8 && luma8 < luma;
+    c.cost = big ? luma8 : luma;
+    for (uint i = SUM_CB; i < SUMS && chroma; i++)
+        c.cost += weighed(errors[i], bits[i]);
+    c.cost_none = error_none;
+    c.flags =
+        (big ? ENC_CODING_8X8 : 0u) |
+        ((coded[big ? SUM_LUMA8 : SUM_LUMA4] | coded[2] | coded[3]) != 0u ? ENC_CODING_LEVELS : 0u);
+    return c;
+}
+
+/* The cost with the syntax; none: without levels */
+uint coding_judge(enc_coding c, ivec2 skip_mv, out bool none)
+{
+    uint bits16 = syntax_bits(), cost = weighed(c.cost, bits16 + 48u),
+         cost_none = weighed(c.cost_none, own_is(skip_mv) ? 8u : bits16 + 16u);
+    none = cost_none <= cost || (c.flags & ENC_CODING_LEVELS) == 0u;
     return none ? cost_none : cost;
+}
+
+/* What the round before knows of the threads' own motion; i: 0: its winner, 1: another one */
+bool coding_known(uint at, int i, ivec2 mv, out enc_coding c)
+{
+    c = codings[at].of[i];
+    return FIELD != 0u && (i == 0 || ((c.flags & ENC_CODING_KNOWN) != 0u &&
+                                      mv == ivec2(codings[at].mv[0], codings[at].mv[1])));
+}
+
+void codings_store(uint at, enc_coding best, enc_coding other, ivec2 mv)
+{
+    if (gl_LocalInvocationIndex != 0u || FIELD != 0u)
+        return;
+    codings[at].of[0] = best;
+    codings[at].of[1] = other;
+    codings[at].mv[0] = int16_t(mv.x);
+    codings[at].mv[1] = int16_t(mv.y);
 }
 
 void main()
 {
     uint t = gl_LocalInvocationIndex;
-    bool big, none;
     if (!search_begin())
         return;
     uint at = record_at(mb);
@@ -141,16 +173,42 @@ void main()
     }
     qps = uvec3(uint(mbs[at].qp[0]), uint(mbs[at].qp[1]), uint(mbs[at].qp[2]));
     scan8[t] = zigzag8[t];
+    scan8[t + 32u] = zigzag8[t + 32u];
     around_load();
-    ivec2 skip_mv = predict_skip();
-    bool other = !own_is(skip_mv) && allowed(skip_mv);
+    ivec2 skip_mv = predict_skip(), other_mv = own_mv[0];
+    bool other = !own_is(skip_mv) && allowed(skip_mv), none;
     uint best = NO_COST;
+    enc_coding best_coding, other_coding = enc_coding(0u, 0u, 0u);
     [[dont_unroll]] for (int i = 0; i < (other ? 2 : 1); i++) {
+        enc_coding c;
+        uint known_flag = own_is(own_mv[0]) ? ENC_CODING_KNOWN : 0u;
         if (i > 0)
             own_set(ivec4(0, 0, 2, 2), 0, skip_mv);
-        uint cost = code_motion(skip_mv, big, none);
-        if (cost < best)
-            inter_keep(big, none);
+        if (coding_known(at, i, skip_mv, c)) {
+            uint cost = coding_judge(c, skip_mv, none);
+            /* the levels and samples of the round before are there */
+            if (i == 0 && none == ((c.flags & ENC_CODING_NONE) != 0u)) {
+                own_store(1u - FIELD, t);
+                best = cost;
+                continue;
+            }
+            if (i == 1 && cost >= best)
+                continue;
+        }
+        c = code_motion();
+        uint cost = coding_judge(c, skip_mv, none);
+        c.flags |= none ? ENC_CODING_NONE : 0u;
+        if (cost < best) {
+            inter_keep(none, (c.flags & ENC_CODING_8X8) != 0u);
+            other_coding = best_coding;
+            other_coding.flags |= known_flag;
+            best_coding = c;
+        } else {
+            other_coding = c;
+            other_coding.flags |= ENC_CODING_KNOWN;
+            other_mv = skip_mv;
+        }
         best = min(cost, best);
     }
+    codings_store(at, best_coding, other_coding, other_mv);
 }

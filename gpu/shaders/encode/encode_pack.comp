@@ -31,7 +31,7 @@ void main()
     uint at = first + gl_WorkGroupID.x;
     uint coded =
         uint(mbs[at].coded[0]) | uint(mbs[at].coded[1]) << 16 | uint(mbs[at].coded[2]) << 20;
-    uint to = (pictures[gl_WorkGroupID.z].room * count * ENC_BLOCKS + mbs[at].coeff) * BLOCK_WORDS;
+    uint to = (first * ENC_BLOCKS + mbs[at].coeff) * BLOCK_WORDS;
     for (uint i = gl_LocalInvocationIndex; i < ENC_BLOCKS * BLOCK_WORDS; i += THREADS) {
         uint block = i / BLOCK_WORDS;
         if ((coded >> block & 1u) != 0u)

@@ -26,12 +26,13 @@
 #define ENC_BIND_MBS        9
 #define ENC_BIND_LEVELS     10 /* by macroblock: 24 blocks, of which those that are coded count */
 #define ENC_BIND_UNFILTERED 11 /* reconstruction before deblocking, laid out as FRAMES */
-#define ENC_BIND_COEFFS     12 /* rooms for a picture each: coefficient blocks without gaps */
+#define ENC_BIND_COEFFS     12 /* by picture: coefficient blocks without gaps */
 #define ENC_BIND_TOTALS     13 /* their number, by picture */
 #define ENC_BIND_STRENGTHS  14 /* of deblocking, by macroblock: STRENGTH_WORDS of cases.h */
 #define ENC_BIND_ANALYSIS   15
 #define ENC_BIND_TICKETS    16 /* of rows; then, by picture and row, macroblocks that are done */
-#define ENC_BINDINGS        17
+#define ENC_BIND_CODINGS    17 /* of inter macroblocks, from the first round to the second */
+#define ENC_BINDINGS        18
 
 #define ENC_REFERENCES 4
 #define ENC_PARTS      9 /* partitions that are searched, as in encode/reference/picture_work.h */
@@ -82,7 +83,7 @@
 #define ENC_STEP_SOURCE    0
 #define ENC_STEP_REFERENCE 1
 
-/* A picture of a batch. Without references it is an I picture. 68 bytes */
+/* A picture of a batch. Without references it is an I picture. 64 bytes */
 struct enc_picture {
     REC_U32 source;                    /* its set of planes */
     REC_U32 before;                    /* that of the source before; ENC_NO_SET: none */
@@ -95,7 +96,6 @@ struct enc_picture {
     REC_U32 lambda_ssd; /* cost_lambda_ssd */
     REC_U32 last;       /* place in LAST: motion of the picture before */
     REC_U32 kept;       /* the same: where its own motion is kept */
-    REC_U32 room;       /* place in COEFFS; gpu_encode_submit fills it in */
     REC_I32 level_max;  /* greatest magnitude that the entropy coder can write */
     REC_I32 chroma_qp_offset;
     REC_U8 flags, slices, deblocking; /* disable_deblocking_filter_idc */
@@ -136,6 +136,23 @@ struct enc_analysis {
     REC_U8 reserved[3];
 };
 
+/* What a motion of an inter macroblock costs, without its syntax: with its residual, and by the
+ * prediction alone */
+struct enc_coding {
+    REC_U32 cost, cost_none;
+    REC_U32 flags; /* ENC_CODING_* */
+};
+#define ENC_CODING_LEVELS 1u /* the residual has levels */
+#define ENC_CODING_8X8    2u /* by 8x8 transforms */
+#define ENC_CODING_NONE   4u /* the prediction alone was better */
+#define ENC_CODING_KNOWN  8u /* of the other motion: it is one vector in the newest reference */
+
+/* The best motion, and another one: its vector */
+struct enc_codings {
+    ENC_STRUCT enc_coding of[2];
+    REC_I16 mv[2];
+};
+
 /* Push constants */
 struct enc_args {
     REC_U32 mb_width, mb_height;
@@ -144,10 +161,11 @@ struct enc_args {
 };
 
 #ifndef VULKAN
-_Static_assert(sizeof(struct enc_picture) == 68, "enc_picture");
+_Static_assert(sizeof(struct enc_picture) == 64, "enc_picture");
 _Static_assert(sizeof(struct enc_search) == 84, "enc_search");
 _Static_assert(sizeof(struct enc_intra) == 68, "enc_intra");
 _Static_assert(sizeof(struct enc_analysis) == 8, "enc_analysis");
+_Static_assert(sizeof(struct enc_codings) == 28, "enc_codings");
 #endif
 
 #endif

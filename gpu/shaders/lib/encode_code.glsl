@@ -18,19 +18,14 @@
 
 shared int pred[384], residual[384]; /* raster: 16 x 16, then twice 8 x 8 */
 shared int dc[16];
+shared int level[640];
+/* Scaled coefficients, then the residual, then the reconstruction: laid out as level */
+shared int work[640];
 shared uint ssd[WAYS], bits[WAYS], coded[WAYS];
-
-uvec3 qps; /* QPY, QPC of Cb and Cr */
 
 /* level and work have blocks of luma by 4x4 transforms, of luma by 8x8 transforms, of Cb and Cr. */
 #define LUMA8_FIRST  256
 #define CHROMA_BLOCK 512
-
-/* Corner of a luma block in the macroblock (6.4.3) */
-ivec2 block_corner(uint blk)
-{
-    return 4 * ivec2((blk & 1u) + (blk >> 1 & 2u), (blk >> 1 & 1u) + (blk >> 2 & 2u));
-}
 
 void hadamard4(inout int v[16])
 {
@@ -66,12 +61,6 @@ void luma_dc()
 int chroma_block_at(uint u)
 {
     return CHROMA_FIRST + 64 * int(u >> 2) + 32 * int(u >> 1 & 1u) + 4 * int(u & 1u);
-}
-
-ivec4 hadamard2(ivec4 v)
-{
-    ivec2 s = ivec2(v.x + v.y, v.z + v.w), d = ivec2(v.x - v.y, v.z - v.w);
-    return ivec4(s.x + s.y, d.x + d.y, s.x - s.y, d.x - d.y);
 }
 
 #endif

@@ -8,8 +8,6 @@
 
 #extension GL_EXT_control_flow_attributes : require
 
-shared int level[640];
-
 /* ---- the quantiser: costs in units of (step / 64)^2 ---- */
 
 #define BIT_16TH      16

@@ -24,6 +24,14 @@ const int zigzag8[64] =
             27, 20, 13, 6, 7, 14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37,
             44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63);
 
+uvec3 qps; /* QPY, QPC of Cb and Cr */
+
+/* Corner of a luma block in the macroblock (6.4.3) */
+ivec2 block_corner(uint blk)
+{
+    return 4 * ivec2((blk & 1u) + (blk >> 1 & 2u), (blk >> 1 & 1u) + (blk >> 2 & 2u));
+}
+
 int factor_of(uint qp, int i, bool big)
 {
     return big ? quantiser[qp % 6u].factor8[i] : quantiser[qp % 6u].factor4[i];
@@ -36,14 +44,17 @@ int quantise_dc(int c, uint qp, int rounding)
     return c < 0 ? -level : level;
 }
 
+ivec4 hadamard2(ivec4 v)
+{
+    ivec2 s = ivec2(v.x + v.y, v.z + v.w), d = ivec2(v.x - v.y, v.z - v.w);
+    return ivec4(s.x + s.y, d.x + d.y, s.x - s.y, d.x - d.y);
+}
+
 /* What a level takes, in 16ths of a bit */
 uint level_bits(int level)
 {
     return level == 0 ? 0u : 48u + 24u * uint(findMSB(uint(abs(level))));
 }
-
-/* Scaled coefficients, then the residual, then the reconstruction: laid out as level */
-shared int work[640];
 
 /* Bits in units of squared error: lambda_ssd * bits16 / 256 in 64 bits */
 uint weighed(uint error, uint bits16)

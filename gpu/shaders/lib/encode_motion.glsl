@@ -6,6 +6,8 @@
 #ifndef PELTON_ENCODE_MOTION_GLSL
 #define PELTON_ENCODE_MOTION_GLSL
 
+#extension GL_EXT_control_flow_attributes : require
+
 layout(constant_id = 0) const uint FIELD = 0; /* the field that is read */
 
 layout(set = 0, binding = ENC_BIND_MOTION, scalar) buffer motion_buffer
@@ -33,9 +35,22 @@ uint motion_at(uint field, uint address)
 ivec2 own_mv[4];
 int own_ref[4];
 
+/* Without indices that vary: else the arrays would not stay in registers. */
+ivec2 own_mv_of(uint q)
+{
+    ivec2 top = (q & 1u) == 0u ? own_mv[0] : own_mv[1];
+    return q < 2u ? top : (q & 1u) == 0u ? own_mv[2] : own_mv[3];
+}
+
+int own_ref_of(uint q)
+{
+    int top = (q & 1u) == 0u ? own_ref[0] : own_ref[1];
+    return q < 2u ? top : (q & 1u) == 0u ? own_ref[2] : own_ref[3];
+}
+
 void own_clear()
 {
-    for (uint i = 0u; i < 4u; i++) {
+    [[unroll]] for (uint i = 0u; i < 4u; i++) {
         own_mv[i] = ivec2(0);
         own_ref[i] = -1;
     }
@@ -44,7 +59,7 @@ void own_clear()
 /* place: corner and size of a partition in quadrants */
 void own_set(ivec4 place, int ref, ivec2 mv)
 {
-    for (int i = 0; i < 4; i++)
+    [[unroll]] for (int i = 0; i < 4; i++)
         if ((i & 1) >= place.x && (i & 1) < place.x + place.z && i >> 1 >= place.y &&
             i >> 1 < place.y + place.w) {
             own_mv[i] = mv;
@@ -55,7 +70,7 @@ void own_set(ivec4 place, int ref, ivec2 mv)
 void own_load(uint field)
 {
     uint at = motion_at(field, mb);
-    for (uint i = 0u; i < 4u; i++) {
+    [[unroll]] for (uint i = 0u; i < 4u; i++) {
         uint block = 8u * (i >> 1) + 2u * (i & 1u);
         own_ref[i] = int(motion[at].ref_idx[0][i]);
         own_mv[i] = ivec2(motion[at].mv[0][block][0], motion[at].mv[0][block][1]);
@@ -70,9 +85,9 @@ void own_store(uint field, uint t)
         return;
     for (uint list = 0u; list < 2u; list++)
         for (uint i = 0u; i < 2u; i++)
-            motion[at].mv[list][t][i] = list == 0u ? int16_t(own_mv[quadrant][i]) : int16_t(0);
+            motion[at].mv[list][t][i] = list == 0u ? int16_t(own_mv_of(quadrant)[i]) : int16_t(0);
     if (t < 4u) {
-        motion[at].ref_idx[0][t] = int8_t(own_ref[t]);
+        motion[at].ref_idx[0][t] = int8_t(own_ref_of(t));
         motion[at].ref_idx[1][t] = int8_t(-1);
     }
 }
@@ -118,7 +133,7 @@ neighbour neighbour_at(ivec2 quadrant)
 {
     uint i = uint(2 * (quadrant.y & 1) + (quadrant.x & 1));
     if (quadrant.x >= 0 && quadrant.x < 2 && quadrant.y >= 0)
-        return neighbour(true, own_ref[i], own_ref[i] < 0 ? ivec2(0) : own_mv[i]);
+        return neighbour(true, own_ref_of(i), own_ref_of(i) < 0 ? ivec2(0) : own_mv_of(i));
     if (quadrant.x > 1 && quadrant.y >= 0)
         return neighbour(false, -1, ivec2(0));
     return around[quadrant.y < 0 ? quadrant.x + 1 : quadrant.y + 4];
@@ -176,7 +191,7 @@ ivec2 predict_skip()
 bool own_is(ivec2 mv)
 {
     bool good = true;
-    for (int i = 0; i < 4; i++)
+    [[unroll]] for (int i = 0; i < 4; i++)
         good = good && own_ref[i] == 0 && own_mv[i] == mv;
     return good;
 }
