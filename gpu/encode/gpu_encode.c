@@ -5,7 +5,11 @@
  * A batch is two submissions. The first one decides and brings the records to the host, with as
  * many coefficients as the streams had the last time, and some more. The second one makes
  * references of the reconstructions, while the host writes bits. Where there were more
- * coefficients, a third one brings them. All run in order on one queue, so batches share buffers.
+ * coefficients, a third one brings them.
+ *
+ * Each batch in flight has buffers and a queue of its own where the device has two: so the copies
+ * of one run beside the passes of the other. Planes and the motion of the picture before are those
+ * of streams. A batch begins after all batches that its streams were in.
  */
 #include "gpu/encode/gpu_encode.h"
 
@@ -28,10 +32,18 @@ enum { STAMP_UP, STAMP_DOWN, STAMP_REFERENCES, COPIES };
 /* Resource of barriers beside the bindings: memory that the host reads */
 #define RESULTS (1u << ENC_BINDINGS)
 
+/* Bindings that all batches share */
+#define SHARED (1u << ENC_BIND_PLANES | 1u << ENC_BIND_LAST | 1u << ENC_BIND_QUANTISER)
+
 /* Of a batch in flight */
 struct encode_batch {
     bool busy;
     uint32_t count;
+    struct gpu_queue *queue;
+    struct gpu_work *work;
+    struct gpu_buffer own[ENC_BINDINGS]; /* but those that are shared */
+    VkBuffer device[ENC_BINDINGS];
+    VkDescriptorSet set;
     struct gpu_buffer up, totals;         /* of the host: small inputs; numbers of coefficients */
     struct gpu_point records, references; /* the ends of both submissions */
     uint32_t *stream, *copied;            /* by picture; coefficient blocks that are brought */
@@ -43,19 +55,19 @@ struct gpu_encode {
     struct gpu_encode_params params;
     const struct gpu_layout *layout;
     VkPipeline pipelines[MAX_PASSES];
-    struct gpu_buffer device[ENC_BINDINGS];
+    struct gpu_buffer shared[ENC_BINDINGS];
     uint64_t sizes[ENC_BINDINGS];
     struct gpu_buffer down; /* of the host: of gpu_encode_read */
     VkDescriptorPool descriptors;
-    VkDescriptorSet set;
-    struct gpu_queue *queue;
-    struct gpu_work *work;
     struct encode_batch batches[GPU_ENCODE_FLIGHT];
-    uint32_t *coeff_blocks; /* of each stream's picture before */
-    pthread_mutex_t lock;   /* of recording, batches[].busy, coeff_blocks, filled */
+    struct encode_batch *newest;   /* the batch that was submitted last */
+    uint32_t *coeff_blocks;        /* of each stream's picture before */
+    struct gpu_point *stream_done; /* the end of each stream's last batch */
+    struct gpu_point filled;       /* the quantiser's tables are on the device */
+    /* of recording, batches[].busy, newest, coeff_blocks, stream_done, filled */
+    pthread_mutex_t lock;
     pthread_mutex_t times_lock;
     double seconds[MAX_PASSES];
-    bool filled; /* the quantiser's tables are on the device */
 };
 
 /* ---- life ---- */
@@ -90,32 +102,51 @@ static void encode_sizes(const struct gpu_encode_params *p, uint64_t sizes[ENC_B
     sizes[ENC_BIND_INTRA] = all * sizeof(struct enc_intra);
     sizes[ENC_BIND_MBS] = all * sizeof(struct rec_mb);
     sizes[ENC_BIND_LEVELS] = all * ENC_BLOCKS * 32;
-    sizes[ENC_BIND_COEFFS] = GPU_ENCODE_FLIGHT * all * ENC_BLOCKS * 32;
+    sizes[ENC_BIND_COEFFS] = all * ENC_BLOCKS * 32;
     sizes[ENC_BIND_TOTALS] = 4 * p->pictures;
     sizes[ENC_BIND_ANALYSIS] = all * sizeof(struct enc_analysis);
     sizes[ENC_BIND_TICKETS] = 4 * (1 + (uint64_t)p->mb_height * p->pictures);
+    sizes[ENC_BIND_CODINGS] = all * sizeof(struct enc_codings);
     sizes[ENC_BIND_STRENGTHS] = all * STRENGTH_WORDS * 4;
     for (int i = 0; i < ENC_BINDINGS; i++)
         sizes[i] = (sizes[i] + 15) / 16 * 16;
 }
 
-static int create_buffers(struct gpu_encode *e)
+static bool is_shared(uint32_t binding)
+{
+    return SHARED >> binding & 1;
+}
+
+static int create_buffer(struct gpu_encode *e, uint32_t binding, struct gpu_buffer *out)
 {
     const VkBufferUsageFlags usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
                                      VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                                      VK_BUFFER_USAGE_TRANSFER_DST_BIT;
-    const uint64_t *sizes = e->sizes;
-    VkBuffer buffers[ENC_BINDINGS];
+    if (e->sizes[binding] > e->g->limits.maxStorageBufferRange)
+        return GPU_ERR_FEATURE;
+    return gpu_buffer_create(e->g, e->sizes[binding], usage, GPU_MEMORY_DEVICE, out);
+}
+
+static int create_buffers(struct gpu_encode *e)
+{
+    VkDescriptorSet sets[GPU_ENCODE_FLIGHT];
     int err = GPU_OK;
     encode_sizes(&e->params, e->sizes);
-    for (int i = 0; i < ENC_BINDINGS; i++) {
-        if (sizes[i] > e->g->limits.maxStorageBufferRange)
-            return GPU_ERR_FEATURE;
-        TRY(gpu_buffer_create(e->g, sizes[i], usage, GPU_MEMORY_DEVICE, &e->device[i]));
-        buffers[i] = e->device[i].buffer;
+    TRY(gpu_sets_create(e->g, e->layout, GPU_ENCODE_FLIGHT, &e->descriptors, sets));
+    for (uint32_t i = 0; i < ENC_BINDINGS; i++) {
+        if (is_shared(i))
+            TRY(create_buffer(e, i, &e->shared[i]));
+        for (int k = 0; k < GPU_ENCODE_FLIGHT; k++) {
+            struct encode_batch *b = &e->batches[k];
+            if (!is_shared(i))
+                TRY(create_buffer(e, i, &b->own[i]));
+            b->device[i] = is_shared(i) ? e->shared[i].buffer : b->own[i].buffer;
+        }
     }
-    TRY(gpu_sets_create(e->g, e->layout, 1, &e->descriptors, &e->set));
-    gpu_set_write_all(e->g, e->set, buffers, ENC_BINDINGS);
+    for (int k = 0; k < GPU_ENCODE_FLIGHT; k++) {
+        e->batches[k].set = sets[k];
+        gpu_set_write_all(e->g, sets[k], e->batches[k].device, ENC_BINDINGS);
+    }
 error:
     return err;
 }
@@ -126,12 +157,13 @@ static int create_batches(struct gpu_encode *e)
                   e->sizes[ENC_BIND_QUANTISER] + 4ull * e->params.pictures;
     int err = GPU_OK;
     e->coeff_blocks = calloc(e->params.streams, sizeof(*e->coeff_blocks));
+    e->stream_done = calloc(e->params.streams, sizeof(*e->stream_done));
     for (int i = 0; i < GPU_ENCODE_FLIGHT; i++) {
         struct encode_batch *b = &e->batches[i];
         b->stream = calloc(e->params.pictures, sizeof(*b->stream));
         b->copied = calloc(e->params.pictures, sizeof(*b->copied));
         b->pictures = calloc(e->params.pictures, sizeof(*b->pictures));
-        if (!b->stream || !b->copied || !b->pictures || !e->coeff_blocks)
+        if (!b->stream || !b->copied || !b->pictures || !e->coeff_blocks || !e->stream_done)
             return GPU_ERR_NOMEM;
         TRY(gpu_buffer_create(e->g, up, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, GPU_MEMORY_UPLOAD,
                               &b->up));
@@ -187,6 +219,33 @@ const char *gpu_encode_time(struct gpu_encode *e, uint32_t i, double *seconds)
     return i < encode_pass_count ? encode_passes[i].name : copies[i - encode_pass_count];
 }
 
+/* Submissions of a batch: its records, the references, the rest of the coefficients */
+static int create_work(struct gpu_encode *e, struct encode_batch *b, enum gpu_queue_use use)
+{
+    int err = gpu_queue_open(e->g, use, &b->queue);
+    return err < 0 ? err
+                   : gpu_work_create(e->g,
+                                     &(struct gpu_work_params){.queues = {b->queue},
+                                                               .depth = 3,
+                                                               .stamps = MAX_PASSES,
+                                                               .done = encode_done,
+                                                               .ctx = e},
+                                     &b->work);
+}
+
+static void batch_free(struct gpu_encode *e, struct encode_batch *b)
+{
+    gpu_work_free(b->work);
+    gpu_queue_close(b->queue);
+    for (int i = 0; i < ENC_BINDINGS; i++)
+        gpu_buffer_free(e->g, &b->own[i]);
+    gpu_buffer_free(e->g, &b->up);
+    gpu_buffer_free(e->g, &b->totals);
+    free(b->stream);
+    free(b->copied);
+    free(b->pictures);
+}
+
 int gpu_encode_create(struct gpu *g, const struct gpu_encode_params *params,
                       struct gpu_encode **out)
 {
@@ -209,14 +268,8 @@ int gpu_encode_create(struct gpu *g, const struct gpu_encode_params *params,
     TRY(create_buffers(e));
     TRY(create_batches(e));
     TRY(create_pipelines(e));
-    TRY(gpu_queue_open(g, GPU_QUEUE_MAIN, &e->queue));
-    TRY(gpu_work_create(g,
-                        &(struct gpu_work_params){.queues = {e->queue},
-                                                  .depth = 3 * GPU_ENCODE_FLIGHT,
-                                                  .stamps = MAX_PASSES,
-                                                  .done = encode_done,
-                                                  .ctx = e},
-                        &e->work));
+    for (int i = 0; i < GPU_ENCODE_FLIGHT; i++)
+        TRY(create_work(e, &e->batches[i], i ? GPU_QUEUE_DELIVER : GPU_QUEUE_MAIN));
     *out = e;
     return GPU_OK;
 error:
@@ -228,22 +281,16 @@ void gpu_encode_free(struct gpu_encode *e)
 {
     if (!e)
         return;
-    gpu_work_free(e->work);
-    gpu_queue_close(e->queue);
+    for (int i = 0; i < GPU_ENCODE_FLIGHT; i++) /* each waits, before what all share goes */
+        batch_free(e, &e->batches[i]);
     e->g->vk.vkDestroyDescriptorPool(e->g->device, e->descriptors, NULL);
     for (int i = 0; i < ENC_BINDINGS; i++)
-        gpu_buffer_free(e->g, &e->device[i]);
-    for (int i = 0; i < GPU_ENCODE_FLIGHT; i++) {
-        gpu_buffer_free(e->g, &e->batches[i].up);
-        gpu_buffer_free(e->g, &e->batches[i].totals);
-        free(e->batches[i].stream);
-        free(e->batches[i].copied);
-        free(e->batches[i].pictures);
-    }
+        gpu_buffer_free(e->g, &e->shared[i]);
     gpu_buffer_free(e->g, &e->down);
     pthread_mutex_destroy(&e->times_lock);
     pthread_mutex_destroy(&e->lock);
     free(e->coeff_blocks);
+    free(e->stream_done);
     free(e);
 }
 
@@ -272,22 +319,43 @@ static void record_pass(struct gpu_encode *e, struct gpu_submission *s, uint32_t
     gpu_work_stamp(s, index);
 }
 
-static void record_group(struct gpu_encode *e, struct gpu_submission *s, enum encode_group group,
-                         uint32_t pictures, bool any_p)
+static void record_group(struct gpu_encode *e, struct gpu_submission *s,
+                         const struct encode_batch *b, enum encode_group group, bool any_p)
 {
     e->g->vk.vkCmdBindDescriptorSets(s->commands, VK_PIPELINE_BIND_POINT_COMPUTE,
-                                     e->layout->pipeline, 0, 1, &e->set, 0, NULL);
+                                     e->layout->pipeline, 0, 1, &b->set, 0, NULL);
     for (uint32_t i = 0; i < encode_pass_count; i++)
         if (encode_passes[i].group == group && (any_p || !encode_passes[i].of_p) &&
             (!encode_passes[i].wavefront || encode_passes[i].wavefront == e->params.wavefront))
-            record_pass(e, s, i, pictures);
+            record_pass(e, s, i, b->count);
 }
 
 /* With the lock, as all that records */
-static int encode_begin(struct gpu_encode *e, struct gpu_submission **s)
+static int encode_begin(struct encode_batch *b, struct gpu_submission **s)
 {
-    int err = gpu_work_begin(e->work, UINT64_MAX, s);
+    int err = gpu_work_begin(b->work, UINT64_MAX, s);
     return err < 0 ? err : gpu_work_record(*s, 0);
+}
+
+/* The same for the first submission of a batch, which may have to wait for another queue */
+static int encode_begin_first(struct gpu_encode *e, struct encode_batch *b,
+                              struct gpu_submission **s)
+{
+    int err = encode_begin(b, s);
+    if (err < 0)
+        return err;
+    gpu_work_depend(*s, e->filled);
+    for (uint32_t i = 0; i < b->count; i++)
+        gpu_work_depend(*s, e->stream_done[b->stream[i]]);
+    return GPU_OK;
+}
+
+/* The streams of a batch wait for its last submission. */
+static void batch_submitted(struct gpu_encode *e, struct encode_batch *b, struct gpu_point point)
+{
+    for (uint32_t i = 0; i < b->count; i++)
+        e->stream_done[b->stream[i]] = point;
+    e->newest = b;
 }
 
 /* Small input of the host to a binding; *at: where up has room */
@@ -297,23 +365,23 @@ static void record_input(struct gpu_encode *e, struct gpu_submission *s, struct 
 {
     memcpy(b->up.map + *at, from, size);
     gpu_work_sync(s, BARRIER_TRANSFER, 0, 1u << binding);
-    record_copy(e, s, b->up.buffer, *at, e->device[binding].buffer, to, size);
+    record_copy(e, s, b->up.buffer, *at, b->device[binding], to, size);
     *at += (size + 3) / 4 * 4;
 }
 
 /* Chroma of a frame goes into its set as it is; luma is there for encode_load. */
-static int record_frame(struct gpu_encode *e, struct gpu_submission *s, uint32_t picture,
-                        uint32_t set, const uint8_t *frame)
+static int record_frame(struct gpu_encode *e, struct gpu_submission *s,
+                        const struct encode_batch *b, uint32_t picture, const uint8_t *frame)
 {
     struct gpu_place from;
     uint64_t luma = 256 * mb_count(&e->params), w = 16ull * e->params.mb_width,
-             h = 16ull * e->params.mb_height;
+             h = 16ull * e->params.mb_height, set = b->pictures[picture].source;
     if (!gpu_arena_find(e->g, frame, luma / 2 * 3, &from) || from.device)
         return GPU_ERR_INVALID;
     gpu_work_sync(s, BARRIER_TRANSFER, 0, 1u << ENC_BIND_FRAMES | 1u << ENC_BIND_PLANES);
-    record_copy(e, s, from.buffer, from.offset, e->device[ENC_BIND_FRAMES].buffer,
-                picture * luma / 2 * 3, luma);
-    record_copy(e, s, from.buffer, from.offset + luma, e->device[ENC_BIND_PLANES].buffer,
+    record_copy(e, s, from.buffer, from.offset, b->device[ENC_BIND_FRAMES], picture * luma / 2 * 3,
+                luma);
+    record_copy(e, s, from.buffer, from.offset + luma, b->device[ENC_BIND_PLANES],
                 set * set_size(&e->params) + ENC_CHROMA_AT(w, h), luma / 2);
     return GPU_OK;
 }
@@ -322,31 +390,32 @@ static int record_frame(struct gpu_encode *e, struct gpu_submission *s, uint32_t
 
 /* Chroma and motion of reconstructions to where they are kept */
 static void record_kept(struct gpu_encode *e, struct gpu_submission *s,
-                        const struct enc_picture *pictures, uint32_t count)
+                        const struct encode_batch *b)
 {
     uint64_t luma = 256 * mb_count(&e->params), w = 16ull * e->params.mb_width,
              h = 16ull * e->params.mb_height, motion = luma / 256 * sizeof(struct rec_motion);
     gpu_work_sync(s, BARRIER_TRANSFER, 1u << ENC_BIND_FRAMES | 1u << ENC_BIND_MOTION,
                   1u << ENC_BIND_PLANES | 1u << ENC_BIND_LAST);
-    for (uint32_t i = 0; i < count; i++) {
-        record_copy(e, s, e->device[ENC_BIND_FRAMES].buffer, i * luma / 2 * 3 + luma,
-                    e->device[ENC_BIND_PLANES].buffer,
-                    pictures[i].pending * set_size(&e->params) + ENC_CHROMA_AT(w, h), luma / 2);
-        record_copy(e, s, e->device[ENC_BIND_MOTION].buffer, i * motion,
-                    e->device[ENC_BIND_LAST].buffer, pictures[i].kept * motion, motion);
+    for (uint32_t i = 0; i < b->count; i++) {
+        record_copy(e, s, b->device[ENC_BIND_FRAMES], i * luma / 2 * 3 + luma,
+                    b->device[ENC_BIND_PLANES],
+                    b->pictures[i].pending * set_size(&e->params) + ENC_CHROMA_AT(w, h), luma / 2);
+        record_copy(e, s, b->device[ENC_BIND_MOTION], i * motion, b->device[ENC_BIND_LAST],
+                    b->pictures[i].kept * motion, motion);
     }
     gpu_work_stamp(s, encode_pass_count + STAMP_REFERENCES);
 }
 
 /* Bytes of a binding to memory of the host that lies in an arena */
-static bool record_result(struct gpu_encode *e, struct gpu_submission *s, uint32_t binding,
-                          uint64_t from, uint64_t size, const void *to)
+static bool record_result(struct gpu_encode *e, struct gpu_submission *s,
+                          const struct encode_batch *b, uint32_t binding, uint64_t from,
+                          uint64_t size, const void *to)
 {
     struct gpu_place place;
     if (!gpu_arena_find(e->g, to, size, &place) || place.device)
         return false;
     gpu_work_sync(s, BARRIER_TRANSFER, 1u << binding, RESULTS);
-    record_copy(e, s, e->device[binding].buffer, from, place.buffer, place.offset, size);
+    record_copy(e, s, b->device[binding], from, place.buffer, place.offset, size);
     return true;
 }
 
@@ -356,14 +425,14 @@ static int submit_references(struct gpu_encode *e, struct encode_batch *b,
     uint64_t frame = gpu_encode_frame_size(e);
     struct gpu_submission *s;
     int err = GPU_OK;
-    TRY(encode_begin(e, &s));
-    record_group(e, s, ENCODE_DEBLOCK, b->count, false);
+    TRY(encode_begin(b, &s));
+    record_group(e, s, b, ENCODE_DEBLOCK, false);
     for (uint32_t i = 0; i < b->count; i++)
         if (results[i].frame &&
-            !record_result(e, s, ENC_BIND_FRAMES, i * frame, frame, results[i].frame))
+            !record_result(e, s, b, ENC_BIND_FRAMES, i * frame, frame, results[i].frame))
             return GPU_ERR_INVALID;
-    record_kept(e, s, b->pictures, b->count);
-    record_group(e, s, ENCODE_REFERENCES, b->count, false);
+    record_kept(e, s, b);
+    record_group(e, s, b, ENCODE_REFERENCES, false);
     gpu_work_sync_host(s, RESULTS);
     TRY(gpu_work_submit(s));
     b->references = s->last;
@@ -400,22 +469,20 @@ static void record_offsets(struct gpu_encode *e, struct gpu_submission *s, struc
 {
     uint64_t mbs = mb_count(&e->params);
     gpu_work_sync(s, BARRIER_TRANSFER, 0, 1u << ENC_BIND_OFFSETS);
-    e->g->vk.vkCmdFillBuffer(s->commands, e->device[ENC_BIND_OFFSETS].buffer, 0, VK_WHOLE_SIZE, 0);
+    e->g->vk.vkCmdFillBuffer(s->commands, b->device[ENC_BIND_OFFSETS], 0, VK_WHOLE_SIZE, 0);
     for (uint32_t i = 0; offsets && i < b->count; i++)
         if (offsets[i])
             record_input(e, s, b, ENC_BIND_OFFSETS, i * mbs, offsets[i], mbs, at);
 }
 
-/* Coefficient blocks from `from` on, up to `to`. Batches in flight have rooms of their own, as the
- * rest may come after the next batch. */
+/* Coefficient blocks from `from` on, up to `to` */
 static bool record_coeffs(struct gpu_encode *e, struct gpu_submission *s,
                           const struct encode_batch *b, uint32_t picture, uint32_t from,
                           uint32_t to, const struct gpu_encode_result *result)
 {
     uint64_t room = mb_count(&e->params) * ENC_BLOCKS * 32;
-    return from >= to ||
-           record_result(e, s, ENC_BIND_COEFFS, b->pictures[picture].room * room + 32ull * from,
-                         32ull * (to - from), result->coeffs + from);
+    return from >= to || record_result(e, s, b, ENC_BIND_COEFFS, picture * room + 32ull * from,
+                                       32ull * (to - from), result->coeffs + from);
 }
 
 /* A quarter more than the stream's picture before had */
@@ -433,13 +500,13 @@ static int record_results(struct gpu_encode *e, struct gpu_submission *s, struct
              motion = mbs * sizeof(struct rec_motion);
     for (uint32_t i = 0; i < b->count; i++) {
         b->copied[i] = coeffs_expected(e, b->stream[i]);
-        if (!record_result(e, s, ENC_BIND_MBS, i * mb_bytes, mb_bytes, results[i].mbs) ||
-            !record_result(e, s, ENC_BIND_MOTION, i * motion, motion, results[i].motion) ||
+        if (!record_result(e, s, b, ENC_BIND_MBS, i * mb_bytes, mb_bytes, results[i].mbs) ||
+            !record_result(e, s, b, ENC_BIND_MOTION, i * motion, motion, results[i].motion) ||
             !record_coeffs(e, s, b, i, 0, b->copied[i], &results[i]))
             return GPU_ERR_INVALID;
     }
     gpu_work_sync(s, BARRIER_TRANSFER, 1u << ENC_BIND_TOTALS, RESULTS);
-    record_copy(e, s, e->device[ENC_BIND_TOTALS].buffer, 0, b->totals.buffer, 0, 4ull * b->count);
+    record_copy(e, s, b->device[ENC_BIND_TOTALS], 0, b->totals.buffer, 0, 4ull * b->count);
     gpu_work_sync_host(s, RESULTS);
     gpu_work_stamp(s, encode_pass_count + STAMP_DOWN);
     return GPU_OK;
@@ -457,25 +524,25 @@ static int submit_records(struct gpu_encode *e, struct encode_batch *b,
         any_p |= b->pictures[i].ref_count > 0;
         any_load |= !(b->pictures[i].flags & ENC_LOADED);
     }
-    TRY(encode_begin(e, &s));
-    if (!e->filled)
+    TRY(encode_begin_first(e, b, &s));
+    if (!e->filled.value)
         record_input(e, s, b, ENC_BIND_QUANTISER, 0, e->params.quantiser,
                      sizeof(e->params.quantiser), &at);
     record_input(e, s, b, ENC_BIND_PICTURES, 0, b->pictures, b->count * sizeof(*b->pictures), &at);
     for (uint32_t i = 0; i < b->count; i++)
         if (!(b->pictures[i].flags & ENC_LOADED))
-            TRY(record_frame(e, s, i, b->pictures[i].source, frames[i]));
+            TRY(record_frame(e, s, b, i, frames[i]));
     record_offsets(e, s, b, offsets, &at);
     gpu_work_sync(s, BARRIER_TRANSFER, 0, 1u << ENC_BIND_TICKETS);
-    e->g->vk.vkCmdFillBuffer(s->commands, e->device[ENC_BIND_TICKETS].buffer, 0, VK_WHOLE_SIZE, 0);
+    e->g->vk.vkCmdFillBuffer(s->commands, b->device[ENC_BIND_TICKETS], 0, VK_WHOLE_SIZE, 0);
     gpu_work_stamp(s, encode_pass_count + STAMP_UP);
     if (any_load)
-        record_group(e, s, ENCODE_PLANES, b->count, false);
-    record_group(e, s, ENCODE_DECISIONS, b->count, any_p);
+        record_group(e, s, b, ENCODE_PLANES, false);
+    record_group(e, s, b, ENCODE_DECISIONS, any_p);
     TRY(record_results(e, s, b, results));
     TRY(gpu_work_submit(s));
     b->records = s->last;
-    e->filled = true;
+    e->filled = e->filled.value ? e->filled : s->last;
 error:
     return err;
 }
@@ -494,7 +561,6 @@ static struct encode_batch *batch_begin(struct gpu_encode *e, const struct enc_p
     for (uint32_t k = 0; k < count; k++) {
         b->stream[k] = pictures[k].kept / 2;
         b->pictures[k] = pictures[k];
-        b->pictures[k].room = i * e->params.pictures + k;
     }
     return b;
 }
@@ -514,8 +580,9 @@ int gpu_encode_submit(struct gpu_encode *e, const struct enc_picture *pictures, 
     TRY(submit_records(e, b, frames, offsets, results));
     err = submit_references(e, b, results);
     if (err < 0 && !atomic_load(&e->g->lost))
-        gpu_work_drain(e->work); /* it still writes records */
+        gpu_work_drain(b->work); /* it still writes records */
     TRY(err);
+    batch_submitted(e, b, b->references);
     b->busy = true;
     *batch = (uint32_t)(b - e->batches);
 error:
@@ -523,10 +590,10 @@ error:
     return err;
 }
 
-static int point_wait(struct gpu_encode *e, const struct gpu_point *point)
+static int point_wait(struct gpu_encode *e, struct encode_batch *b, const struct gpu_point *point)
 {
     int err = gpu_points_wait(e->g, point, 1, UINT64_MAX);
-    return err < 0 ? err : gpu_work_poll(e->work);
+    return err < 0 ? err : gpu_work_poll(b->work);
 }
 
 /* Coefficients beyond those that were expected; *point: when they are there. With the lock */
@@ -535,7 +602,7 @@ static int submit_rest(struct gpu_encode *e, struct encode_batch *b,
 {
     struct gpu_submission *s;
     int err = GPU_OK;
-    TRY(encode_begin(e, &s));
+    TRY(encode_begin(b, &s));
     for (uint32_t i = 0; i < b->count; i++)
         if (!record_coeffs(e, s, b, i, b->copied[i], results[i].coeff_block_count, &results[i]))
             return GPU_ERR_INVALID;
@@ -564,7 +631,7 @@ static int take_totals(struct gpu_encode *e, struct encode_batch *b,
     if (more)
         err = submit_rest(e, b, results, &point);
     pthread_mutex_unlock(&e->lock);
-    return more && err == GPU_OK ? point_wait(e, &point) : err;
+    return more && err == GPU_OK ? point_wait(e, b, &point) : err;
 }
 
 int gpu_encode_wait(struct gpu_encode *e, uint32_t batch, struct gpu_encode_result *results)
@@ -572,12 +639,12 @@ int gpu_encode_wait(struct gpu_encode *e, uint32_t batch, struct gpu_encode_resu
     struct encode_batch *b = &e->batches[batch];
     bool frames = false;
     int err = GPU_OK;
-    TRY(point_wait(e, &b->records));
+    TRY(point_wait(e, b, &b->records));
     TRY(take_totals(e, b, results));
     for (uint32_t i = 0; i < b->count; i++)
         frames |= results[i].frame != NULL;
     if (frames)
-        TRY(point_wait(e, &b->references));
+        TRY(point_wait(e, b, &b->references));
 error:
     pthread_mutex_lock(&e->lock);
     b->busy = false;
@@ -603,15 +670,15 @@ static int submit_analysis(struct gpu_encode *e, struct encode_batch *b,
     uint64_t at = 0, size = mb_count(&e->params) * sizeof(struct enc_analysis);
     struct gpu_submission *s;
     int err = GPU_OK;
-    TRY(encode_begin(e, &s));
+    TRY(encode_begin_first(e, b, &s));
     record_input(e, s, b, ENC_BIND_PICTURES, 0, b->pictures, b->count * sizeof(*b->pictures), &at);
     for (uint32_t i = 0; i < b->count; i++)
-        TRY(record_frame(e, s, i, b->pictures[i].source, frames[i]));
+        TRY(record_frame(e, s, b, i, frames[i]));
     gpu_work_stamp(s, encode_pass_count + STAMP_UP);
-    record_group(e, s, ENCODE_PLANES, b->count, false);
-    record_group(e, s, ENCODE_ANALYSIS, b->count, false);
+    record_group(e, s, b, ENCODE_PLANES, false);
+    record_group(e, s, b, ENCODE_ANALYSIS, false);
     for (uint32_t i = 0; i < b->count; i++)
-        if (!record_result(e, s, ENC_BIND_ANALYSIS, i * size, size, results[i]))
+        if (!record_result(e, s, b, ENC_BIND_ANALYSIS, i * size, size, results[i]))
             return GPU_ERR_INVALID;
     gpu_work_sync_host(s, RESULTS);
     gpu_work_stamp(s, encode_pass_count + STAMP_DOWN);
@@ -630,11 +697,13 @@ int gpu_encode_analyse(struct gpu_encode *e, const struct enc_picture *pictures,
     pthread_mutex_lock(&e->lock);
     struct encode_batch *b = batch_begin(e, pictures, count);
     err = b ? submit_analysis(e, b, frames, results) : GPU_ERR_INVALID;
-    if (err == GPU_OK)
+    if (err == GPU_OK) {
+        batch_submitted(e, b, b->records);
         b->busy = true;
+    }
     pthread_mutex_unlock(&e->lock);
     TRY(err);
-    err = point_wait(e, &b->records);
+    err = point_wait(e, b, &b->records);
     pthread_mutex_lock(&e->lock);
     b->busy = false;
     pthread_mutex_unlock(&e->lock);
@@ -659,17 +728,18 @@ int gpu_encode_read(struct gpu_encode *e, uint32_t binding, uint64_t offset, uin
     if (binding >= ENC_BINDINGS || offset > e->sizes[binding] || size > e->sizes[binding] - offset)
         return GPU_ERR_INVALID;
     pthread_mutex_lock(&e->lock);
+    struct encode_batch *b = e->newest ? e->newest : &e->batches[0];
     if (size > e->down.size) {
         gpu_buffer_free(e->g, &e->down);
         TRY(gpu_buffer_create(e->g, size, VK_BUFFER_USAGE_TRANSFER_DST_BIT, GPU_MEMORY_READBACK,
                               &e->down));
     }
-    TRY(encode_begin(e, &s));
+    TRY(encode_begin(b, &s));
     gpu_work_sync(s, BARRIER_TRANSFER, 1u << binding, RESULTS);
-    record_copy(e, s, e->device[binding].buffer, offset, e->down.buffer, 0, size);
+    record_copy(e, s, b->device[binding], offset, e->down.buffer, 0, size);
     gpu_work_sync_host(s, RESULTS);
     TRY(gpu_work_submit(s));
-    TRY(gpu_work_drain(e->work));
+    TRY(gpu_work_drain(b->work));
     memcpy(out, e->down.map, size);
 error:
     pthread_mutex_unlock(&e->lock);

@@ -77,7 +77,7 @@ int gpu_encode_analyse(struct gpu_encode *e, const struct enc_picture *pictures,
  * gpu_params.timestamps. */
 const char *gpu_encode_time(struct gpu_encode *e, uint32_t i, double *seconds);
 
-/* Bytes of a binding as they are on the device. For tests. Waits. */
+/* Bytes of a binding as they are on the device, after the newest batch. For tests. Waits. */
 int gpu_encode_read(struct gpu_encode *e, uint32_t binding, uint64_t offset, uint64_t size,
                     void *out);
 
