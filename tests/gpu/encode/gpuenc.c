@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * How fast the encoder on a GPU is, with built scenes.
+ * How fast the encoder on a GPU is, with built scenes or a clip.
  *
  *   gpuenc WIDTHxHEIGHT STREAMS PICTURES [QP [REFERENCES [-o OUT.264]]]
  *
@@ -8,7 +8,8 @@
  * pictures a second, the time from frame to access unit, and where it went. All of it is of what
  * follows the first picture of each stream, which makes pipelines and memory. -o writes the first
  * stream. $GPUENC_SETTINGS: a, c and s look at pictures for an adaptive quantiser, constant quality
- * and scene cuts; v codes by CAVLC. The device is $PELTON_DEVICE, or any.
+ * and scene cuts; v codes by CAVLC; 2, 3 or 4 is the number of slices. $GPUENC_SOURCE is a clip in
+ * yuv4mpegpipe (4:2:0) instead of the scenes. The device is $PELTON_DEVICE, or any.
  */
 #include "encode/encoder.h"
 #include "gpu/encode/gpu_encoder.h"
@@ -18,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define assert_non_null(p)                                                                         \
     do {                                                                                           \
@@ -26,26 +28,27 @@
     } while (0)
 #include "tests/encode/scene.h"
 
-#define SCENES       16 /* that are drawn: a stream goes through them and back */
+#define SCENES       16 /* at most: a stream goes through them and back */
 #define MOST_STREAMS 256
+
+/* Time that passed, and that threads ran */
+struct spent {
+    double passed, ran;
+};
 
 struct shared {
     struct gpu_encoder *encoder;
     struct encoder_params params;
     uint32_t width, height, pictures;
     struct scene scenes[SCENES];
+    uint32_t scene_count;
     const char *out;
     uint64_t bytes;
-    double *seconds; /* of each push */
-    double begun;    /* when all streams had their first picture */
+    double *seconds;    /* of each push */
+    struct spent begun; /* when all streams had their first picture; of all threads */
     struct gpu_encoder_counts first;
     pthread_barrier_t ready;
     bool failed;
-};
-
-/* Time of a stream's thread: that passed, and that it ran */
-struct spent {
-    double passed, ran;
 };
 
 struct stream {
@@ -64,11 +67,21 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static struct spent spent_now(void)
+static struct spent spent_by(clockid_t clock)
 {
     struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    clock_gettime(clock, &t);
     return (struct spent){now(), (double)t.tv_sec + 1e-9 * (double)t.tv_nsec};
+}
+
+static struct spent spent_now(void)
+{
+    return spent_by(CLOCK_THREAD_CPUTIME_ID);
+}
+
+static struct spent spent_of_all(void)
+{
+    return spent_by(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 static void spent_add(struct spent *sum, struct spent begun)
@@ -132,8 +145,9 @@ static int timed_begin(void *ctx, const struct encoding *e, const struct encodin
 
 static const struct scene *scene_of(const struct shared *s, uint32_t i)
 {
-    i %= 2 * SCENES - 2;
-    return &s->scenes[i < SCENES ? i : 2 * SCENES - 2 - i];
+    uint32_t n = s->scene_count, turn = 2 * n - 2;
+    i %= turn;
+    return &s->scenes[i < n ? i : turn - i];
 }
 
 static void stream_push(struct stream *t, struct encoder *e, uint32_t i, FILE *out)
@@ -163,7 +177,7 @@ static void stream_ready(struct stream *t)
     t->push = t->analyse = t->decide = t->accept = (struct spent){0};
     if (pthread_barrier_wait(&s->ready) == PTHREAD_BARRIER_SERIAL_THREAD) {
         gpu_encoder_count(s->encoder, &s->first);
-        s->begun = now();
+        s->begun = spent_of_all();
     }
     pthread_barrier_wait(&s->ready);
 }
@@ -222,8 +236,10 @@ static void print_threads(const struct stream *all, uint32_t streams, double cou
 }
 
 static void print_result(struct shared *s, const struct stream *all, uint32_t streams,
-                         double elapsed)
+                         struct spent end)
 {
+    double elapsed = end.passed - s->begun.passed, ran = end.ran - s->begun.ran;
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
     struct gpu_encoder_counts c;
     size_t n = (size_t)streams * (s->pictures - 1);
     double sum = 0;
@@ -234,6 +250,8 @@ static void print_result(struct shared *s, const struct stream *all, uint32_t st
            s->height, streams, n, (double)n / elapsed, 8e-3 * (double)s->bytes / (double)n);
     printf("frame to access unit: p50 %.2f ms, p99 %.2f ms\n", 1e3 * s->seconds[n / 2],
            1e3 * s->seconds[n * 99 / 100]);
+    printf("CPU: %.2f ms a picture in all threads, so %.0f pictures/s at most with %ld cores\n",
+           1e3 * ran / (double)n, (double)cores * (double)n / ran, cores);
     printf("batches of %.1f pictures: %.2f ms each\n",
            count / (double)(c.batches - s->first.batches),
            1e3 * (c.decide_s - s->first.decide_s) / (double)(c.batches - s->first.batches));
@@ -260,7 +278,7 @@ static int encode_all(struct shared *s, uint32_t streams)
         s->bytes += all[i].bytes;
     }
     if (!s->failed)
-        print_result(s, all, streams, now() - s->begun);
+        print_result(s, all, streams, spent_of_all());
     pthread_barrier_destroy(&s->ready);
     return s->failed;
 }
@@ -292,6 +310,54 @@ static void settings_take(struct encoder_params *p, const char *letters)
     if (strchr(letters, 'c'))
         p->rate = (struct rate_settings){.mode = RATE_CRF, .qp = 23, .intra_less = 3};
     p->encoding.cabac = !strchr(letters, 'v');
+    if (strpbrk(letters, "234"))
+        p->encoding.slices = (uint8_t)(*strpbrk(letters, "234") - '0');
+}
+
+/* ---- pictures ---- */
+
+static void scenes_draw(struct shared *s)
+{
+    for (s->scene_count = 0; s->scene_count < SCENES; s->scene_count++) {
+        struct scene *scene = &s->scenes[s->scene_count];
+        scene_open(scene, s->width, s->height);
+        scene->noise = 4;
+        scene_draw(scene, (int)s->scene_count);
+    }
+}
+
+static bool scene_read(struct scene *scene, FILE *in)
+{
+    char line[256];
+    for (int c = 0; c < 3; c++) {
+        size_t size = c ? (size_t)((scene->width + 1) / 2) * ((scene->height + 1) / 2)
+                        : (size_t)scene->width * scene->height;
+        if ((c == 0 && (!fgets(line, sizeof(line), in) || strncmp(line, "FRAME", 5) != 0)) ||
+            fread(scene->plane[c], 1, size, in) != size)
+            return false;
+    }
+    return true;
+}
+
+/* The first pictures of a clip */
+static bool scenes_read(struct shared *s, const char *path)
+{
+    FILE *in = fopen(path, "rb");
+    char line[256] = "", size[64];
+    snprintf(size, sizeof(size), "YUV4MPEG2 W%u H%u ", s->width, s->height);
+    if (in && fgets(line, sizeof(line), in) && strncmp(line, size, strlen(size)) == 0)
+        while (s->scene_count < SCENES) {
+            struct scene *scene = &s->scenes[s->scene_count];
+            scene_open(scene, s->width, s->height);
+            if (!scene_read(scene, in)) {
+                scene_close(scene);
+                break;
+            }
+            s->scene_count++;
+        }
+    if (in)
+        fclose(in);
+    return s->scene_count >= 2;
 }
 
 int main(int argc, char **argv)
@@ -314,13 +380,12 @@ int main(int argc, char **argv)
     s.out = argc > 7 ? argv[7] : NULL;
     s.seconds = calloc((size_t)streams * s.pictures, sizeof(*s.seconds));
     assert_non_null(s.seconds);
-    for (int i = 0; i < SCENES; i++) {
-        scene_open(&s.scenes[i], s.width, s.height);
-        s.scenes[i].noise = 4;
-        scene_draw(&s.scenes[i], i);
-    }
+    if (!getenv("GPUENC_SOURCE"))
+        scenes_draw(&s);
+    else if (!scenes_read(&s, getenv("GPUENC_SOURCE")))
+        return fprintf(stderr, "gpuenc: no clip of this size\n"), 2;
     rc = device_run(&s, streams);
-    for (int i = 0; i < SCENES; i++)
+    for (uint32_t i = 0; i < s.scene_count; i++)
         scene_close(&s.scenes[i]);
     free(s.seconds);
     return rc;
