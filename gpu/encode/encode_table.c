@@ -107,7 +107,7 @@ const struct encode_pass encode_passes[] = {
     {SHADER(encode_deblock), .constants = {32, 0}, .constant_count = 2, .group = ENCODE_DEBLOCK,
      .grid = ENCODE_GRID_COLUMN, .reads = BIT(UNFILTERED) | BIT(STRENGTHS), .writes = BIT(FRAMES)},
     PLANE_PASSES(ENCODE_REFERENCES, ENC_STEP_REFERENCE),
-    {SHADER(encode_half_samples), .group = ENCODE_REFERENCES, .grid = ENCODE_GRID_TILE,
+    {SHADER(encode_half_samples), .group = ENCODE_REFERENCES, .grid = ENCODE_GRID_HALF_SAMPLES,
      .step = ENC_STEP_REFERENCE, .reads = BIT(PICTURES) | BIT(PLANES), .writes = BIT(PLANES)},
 };
 const uint32_t encode_pass_count = sizeof(encode_passes) / sizeof(encode_passes[0]);
@@ -138,18 +138,18 @@ static uint32_t column_parts(uint32_t mbs, uint32_t mb_height)
 void encode_pass_grid(const struct encode_pass *pass, uint32_t mb_width, uint32_t mb_height,
                       uint32_t pictures, uint32_t xyz[3])
 {
-    uint32_t width = 16 * mb_width, height = 16 * mb_height, edges = 2 * (ENC_MARGIN - 3);
+    uint32_t width = 16 * mb_width, height = 16 * mb_height;
     xyz[0] = mb_width * mb_height;
     xyz[1] = 1;
     xyz[2] = pictures;
     switch (pass->grid) {
     case ENCODE_GRID_PLANE:
-        xyz[0] = groups(ENC_STRIDE(width, pass->level), 16);
-        xyz[1] = groups(ENC_STRIDE(height, pass->level), 4);
+        xyz[0] = groups(ENC_STRIDE(width, pass->level), 4 * ENC_PLANE_WORDS);
+        xyz[1] = ENC_STRIDE(height, pass->level);
         break;
-    case ENCODE_GRID_TILE:
-        xyz[0] = groups(width + edges, 16);
-        xyz[1] = groups(height + edges, 16);
+    case ENCODE_GRID_HALF_SAMPLES:
+        xyz[0] = groups(ENC_STRIDE(width, 0), 4 * ENC_PLANE_WORDS);
+        xyz[1] = ENC_STRIDE(height, 0) / ENC_HALF_SAMPLE_ROWS;
         break;
     case ENCODE_GRID_SEARCH_TILE:
         xyz[0] = groups(mb_width, ENC_SEARCH_TILE) * groups(mb_height, ENC_SEARCH_TILE);

@@ -11,16 +11,16 @@
 
 /* What a workgroup of a pass has. All have pictures in z. */
 enum encode_grid {
-    ENCODE_GRID_PLANE,       /* 16 x 4 samples of a plane with margins */
-    ENCODE_GRID_TILE,        /* 16 x 16 samples of a plane with the margin that has half samples */
-    ENCODE_GRID_SEARCH,      /* a macroblock and a reference */
-    ENCODE_GRID_SEARCH_TILE, /* a tile of macroblocks and a reference */
-    ENCODE_GRID_MB,          /* a macroblock */
-    ENCODE_GRID_DIAGONAL,    /* a macroblock of the wavefront: one dispatch for each diagonal */
-    ENCODE_GRID_STRENGTH,    /* ENC_STRENGTH_MBS macroblocks */
-    ENCODE_GRID_COLUMN,      /* a part of a column of macroblocks */
-    ENCODE_GRID_ROW,         /* a row of macroblocks */
-    ENCODE_GRID_PICTURE,     /* a picture */
+    ENCODE_GRID_PLANE,        /* ENC_PLANE_WORDS words of a row of a plane with margins */
+    ENCODE_GRID_HALF_SAMPLES, /* the same, of ENC_HALF_SAMPLE_ROWS rows */
+    ENCODE_GRID_SEARCH,       /* a macroblock and a reference */
+    ENCODE_GRID_SEARCH_TILE,  /* a tile of macroblocks and a reference */
+    ENCODE_GRID_MB,           /* a macroblock */
+    ENCODE_GRID_DIAGONAL,     /* a macroblock of the wavefront: one dispatch for each diagonal */
+    ENCODE_GRID_STRENGTH,     /* ENC_STRENGTH_MBS macroblocks */
+    ENCODE_GRID_COLUMN,       /* a part of a column of macroblocks */
+    ENCODE_GRID_ROW,          /* a row of macroblocks */
+    ENCODE_GRID_PICTURE,      /* a picture */
 };
 
 /* When a pass runs. Planes of sources; their analysis, if it is wanted; the decisions; then those

@@ -1,70 +1,59 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Planes of the half samples b, h and j (8.4.2.2.1) of references, at all positions whose filter
- * stays in the margin. A workgroup makes a tile of 16x16 samples; rows of the tile are filtered
- * once for b and j. Grid: tiles in x and y, pictures in z.
+ * stays in the margin. A thread makes a word of four samples of each in ROWS rows, from registers.
+ * Grid: words in x, groups of rows in y, pictures in z. In the outer three samples of the margin
+ * there is something that is not used.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
-#include "gpu/shaders/lib/encode_common.glsl"
+#extension GL_EXT_control_flow_attributes : require
+#include "gpu/shaders/lib/encode_planes.glsl"
 
-#define TILE    16
-#define THREADS 64
-#define EDGE    (ENC_MARGIN - 3)
+#define ROWS ENC_HALF_SAMPLE_ROWS
+#define TAPS 6
 
-layout(local_size_x = THREADS) in;
-
-layout(set = 0, binding = ENC_BIND_PLANES, scalar) buffer plane_buffer
+ivec4 tap6(ivec4 a, ivec4 b, ivec4 c, ivec4 d, ivec4 e, ivec4 f)
 {
-    uint8_t planes[];
-};
-
-/* Samples of the tile and its surroundings; b before rounding, of the rows that j needs */
-shared int samples[TILE + 5][TILE + 5];
-shared int rows[TILE + 5][TILE];
-
-int tap6(int a, int b, int c, int d, int e, int f)
-{
-    return a - 5 * b + 20 * c + 20 * d - 5 * e + f;
+    return a + f - 5 * (b + e) + 20 * (c + d);
 }
 
-int clip8(int v)
+ivec4 samples_of(uint word)
 {
-    return clamp(v, 0, 255);
+    return ivec4(word & 255u, word >> 8 & 255u, word >> 16 & 255u, word >> 24);
+}
+
+uint word_of(ivec4 v)
+{
+    v = clamp(v, 0, 255);
+    return uint(v.x | v.y << 8 | v.z << 16 | v.w << 24);
 }
 
 void main()
 {
-    ivec2 size = ivec2(luma_width(), luma_height());
-    ivec2 corner = ivec2(gl_WorkGroupID.xy) * TILE - EDGE;
-    uint set = set_made(gl_WorkGroupID.z), t = gl_LocalInvocationIndex;
-    int stride = int(plane_stride(0u)), origin = int(plane_origin(set, 0u));
-    for (uint i = t; i < (TILE + 5) * (TILE + 5); i += THREADS) {
-        ivec2 at = ivec2(i % (TILE + 5), i / (TILE + 5));
-        /* what lies beyond the margin is not used */
-        ivec2 from = min(corner + at - 2, size + ENC_MARGIN - 1);
-        samples[at.y][at.x] = int(planes[origin + from.y * stride + from.x]);
+    ivec2 size = ivec2(luma_width(), luma_height()), end = size + ENC_MARGIN;
+    ivec2 at = ivec2(word_at().x, ROWS * int(gl_WorkGroupID.y) - ENC_MARGIN);
+    uint set = set_made(gl_WorkGroupID.z);
+    ivec4 column[ROWS + TAPS - 1], b[ROWS + TAPS - 1]; /* samples, and b before rounding */
+    if (at.x >= end.x)
+        return;
+    [[unroll]] for (int i = 0; i < ROWS + TAPS - 1; i++) {
+        uint from = word_place(set, 0u, ivec2(at.x, clamp(at.y + i - 2, -ENC_MARGIN, end.y - 1)));
+        ivec4 left = samples_of(plane_words[at.x > -ENC_MARGIN ? from - 1u : from]);
+        ivec4 right = samples_of(plane_words[at.x + 4 < end.x ? from + 1u : from]);
+        ivec4 middle = samples_of(plane_words[from]);
+        column[i] = middle;
+        b[i] = tap6(ivec4(left.zw, middle.xy), ivec4(left.w, middle.xyz), middle,
+                    ivec4(middle.yzw, right.x), ivec4(middle.zw, right.xy),
+                    ivec4(middle.w, right.xyz));
     }
-    barrier();
-    for (uint i = t; i < (TILE + 5) * TILE; i += THREADS) {
-        uint y = i / TILE, x = i % TILE;
-        rows[y][x] = tap6(samples[y][x], samples[y][x + 1], samples[y][x + 2], samples[y][x + 3],
-                          samples[y][x + 4], samples[y][x + 5]);
-    }
-    barrier();
-    for (uint i = t; i < TILE * TILE; i += THREADS) {
-        uint y = i / TILE, x = i % TILE;
-        ivec2 at = corner + ivec2(x, y);
-        if (any(greaterThanEqual(at, size + EDGE)))
-            continue;
-        int h = tap6(samples[y][x + 2], samples[y + 1][x + 2], samples[y + 2][x + 2],
-                     samples[y + 3][x + 2], samples[y + 4][x + 2], samples[y + 5][x + 2]);
-        int j = tap6(rows[y][x], rows[y + 1][x], rows[y + 2][x], rows[y + 3][x], rows[y + 4][x],
-                     rows[y + 5][x]);
-        int to = at.y * stride + at.x;
-        planes[int(plane_origin(set, ENC_HALF_X)) + to] =
-            uint8_t(clip8((rows[y + 2][x] + 16) >> 5));
-        planes[int(plane_origin(set, ENC_HALF_Y)) + to] = uint8_t(clip8((h + 16) >> 5));
-        planes[int(plane_origin(set, ENC_HALF_XY)) + to] = uint8_t(clip8((j + 512) >> 10));
+    [[unroll]] for (int i = 0; i < ROWS; i++) {
+        ivec2 to = at + ivec2(0, i);
+        ivec4 h = tap6(column[i], column[i + 1], column[i + 2], column[i + 3], column[i + 4],
+                       column[i + 5]);
+        ivec4 j = tap6(b[i], b[i + 1], b[i + 2], b[i + 3], b[i + 4], b[i + 5]);
+        plane_words[word_place(set, ENC_HALF_X, to)] = word_of((b[i + 2] + 16) >> 5);
+        plane_words[word_place(set, ENC_HALF_Y, to)] = word_of((h + 16) >> 5);
+        plane_words[word_place(set, ENC_HALF_XY, to)] = word_of((j + 512) >> 10);
     }
 }

@@ -59,6 +59,11 @@
 /* Bytes of a frame: in 4:0:0 chroma takes room, too. */
 #define ENC_FRAME_SIZE(w, h) ((w) * (h)*3u / 2u)
 
+/* Words of four samples of a workgroup that makes planes; rows of a thread of encode_half_samples
+ */
+#define ENC_PLANE_WORDS      64
+#define ENC_HALF_SAMPLE_ROWS 4
+
 /* Macroblocks of a workgroup of encode_strength */
 #define ENC_STRENGTH_MBS 4
 
