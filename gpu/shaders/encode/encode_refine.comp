@@ -31,18 +31,76 @@ uint part_of(uint t)
     return t < 16u ? 0u : t < 32u ? 1u + y : t < 48u ? 3u + x : 5u + 2u * y + x;
 }
 
-/* The thread's block at all positions, but not at the centre if that is known */
-void block_run(uint part, int step_size, bool centre_known)
+/* Samples from `at` on and from the next one on, in four rows and one more: rows of two planes */
+void rows_load(int at, out uint first[5], out uint second[5])
+{
+    int stride = int(plane_stride(0u));
+    [[unroll]] for (int y = 0; y < 5; y++) {
+        int from = at + y * stride;
+        uint low = plane_words[from >> 2], high = plane_words[(from >> 2) + 1],
+             shift = 8u * uint(from & 3);
+        first[y] = low >> shift | high << 1u << 31u - shift;
+        second[y] = shift == 24u ? high : low >> shift + 8u | high << 24u - shift;
+    }
+}
+
+/* Blocks at the nine half samples around a place in half samples, by column and row */
+struct blocks_around {
+    uvec4 at[3][3];
+};
+
+uvec4 rows_from(uint rows[5], int first)
+{
+    return first == 0 ? uvec4(rows[0], rows[1], rows[2], rows[3])
+                      : uvec4(rows[1], rows[2], rows[3], rows[4]);
+}
+
+/* Half samples at a distance of two lie in one plane, side by side. */
+blocks_around blocks_load(uint set, ivec2 centre)
+{
+    blocks_around b;
+    uint first[5], second[5];
+    rows_load(half_sample_at(set, centre - 1), first, second);
+    b.at[0][0] = rows_from(first, 0), b.at[0][2] = rows_from(first, 1);
+    b.at[2][0] = rows_from(second, 0), b.at[2][2] = rows_from(second, 1);
+    rows_load(half_sample_at(set, centre - ivec2(1, 0)), first, second);
+    b.at[0][1] = rows_from(first, 0), b.at[2][1] = rows_from(second, 0);
+    rows_load(half_sample_at(set, centre - ivec2(0, 1)), first, second);
+    b.at[1][0] = rows_from(first, 0), b.at[1][2] = rows_from(first, 1);
+    rows_load(half_sample_at(set, centre), first, second);
+    b.at[1][1] = rows_from(first, 0);
+    return b;
+}
+
+uvec4 mean_of(uvec4 a, uvec4 b)
+{
+    return uvec4(mean4(a.x, b.x), mean4(a.y, b.y), mean4(a.z, b.z), mean4(a.w, b.w));
+}
+
+/* A quarter sample beside the one in the middle (Table 8-12), in the direction of (x, y) */
+uvec4 quarter_of(blocks_around b, int x, int y, bool even)
+{
+    if (x == 1 || y == 1)
+        return mean_of(b.at[1][1], b.at[x][y]);
+    return mean_of(even ? b.at[x][1] : b.at[1][1], even ? b.at[1][y] : b.at[x][y]);
+}
+
+/* The thread's block at all positions, but not at the centre if that is known: at a step of one.
+ * Those that are not allowed are summed up, too: they lie inside the margins. */
+void block_run(uint part, int step_size)
 {
     uint t = gl_LocalInvocationIndex, set = uint(pictures[picture].reference[reference]);
-    ivec2 at = 16 * mb_at + 4 * ivec2(t & 3u, t >> 2 & 3u);
+    ivec2 at = 16 * mb_at + 4 * ivec2(t & 3u, t >> 2 & 3u), centre = centres[part] >> 1;
     uvec4 source = load4x4(int(plane_origin(pictures[picture].source, 0u)) +
                            at.y * int(plane_stride(0u)) + at.x);
-    [[dont_unroll]] for (uint i = centre_known ? 1u : 0u; i < POSITIONS; i++) {
-        ivec2 mv = centres[part] + step_size * steps[i];
-        if (allowed(mv))
-            atomicAdd(satds[part * POSITIONS + i],
-                      satd4_of(source, predict4x4(two_samples_at(set, 4 * at + mv))));
+    blocks_around b = blocks_load(set, 2 * at + centre);
+    bool even = (centre.x & 1) == (centre.y & 1);
+    [[unroll]] for (int i = 0; i < POSITIONS; i++) {
+        int raster = i == 0 ? 4 : i <= 4 ? i - 1 : i, x = raster % 3, y = raster / 3;
+        if (i == 0 && step_size == 1)
+            continue;
+        uvec4 p = step_size == 2 ? b.at[x][y] : quarter_of(b, x, y, even);
+        atomicAdd(satds[part * POSITIONS + i], satd4_of(source, p));
     }
 }
 
@@ -81,7 +139,7 @@ void main()
         for (uint task = t; task < TASKS; task += SEARCH_THREADS)
             satds[task] = task % POSITIONS == 0u ? known[task / POSITIONS] : 0u;
         barrier();
-        block_run(part_of(t), step_size, step_size == 1);
+        block_run(part_of(t), step_size);
         barrier();
         for (uint task = t; task < TASKS; task += SEARCH_THREADS)
             task_sum(task, step_size, predicted);
