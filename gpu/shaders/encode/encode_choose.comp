@@ -20,7 +20,8 @@ const uvec3 shapes[4] = uvec3[4](uvec3(0, 1, 1), uvec3(1, 2, 3), uvec3(3, 2, 3),
 
 #define INTRA_BITS 32u
 
-shared uint sums[SEARCH_THREADS], shape_costs[4];
+/* of shapes; sums take turns: one is added to, the next one is cleared, the one before is read */
+shared uint sums[3][4], shape_costs[4];
 
 struct part_choice {
     uint cost;
@@ -28,26 +29,28 @@ struct part_choice {
     ivec2 mv;
 };
 
+uint turn = 0u; /* which sums are clear */
+
 /* SATD of a partition of the thread's shape by a vector. All threads of the workgroup together;
  * counts: whether there is one. */
 uint shape_satd(bool counts, uint ref, ivec4 place, ivec2 mv)
 {
-    uint t = gl_LocalInvocationIndex, first = t & ~15u, sum = 0u;
+    uint t = gl_LocalInvocationIndex, shape = t >> 4, now = turn;
     ivec2 block = ivec2(t & 3u, t >> 2 & 3u), at = 16 * mb_at + 4 * block;
     int stride = int(plane_stride(0u));
     int source = int(plane_origin(pictures[picture].source, 0u)) + at.y * stride + at.x;
     bool inside = all(greaterThanEqual(block, 2 * place.xy)) &&
                   all(lessThan(block, 2 * (place.xy + place.zw)));
-    barrier();
-    sums[t] = 0u;
+    turn = (now + 1u) % 3u;
+    if ((t & 15u) == 0u)
+        sums[turn][shape] = 0u;
     if (counts && inside)
-        sums[t] = satd4_of(
-            load4x4(source),
-            predict4x4(two_samples_at(uint(pictures[picture].reference[ref]), 4 * at + mv)));
+        atomicAdd(sums[now][shape],
+                  satd4_of(load4x4(source),
+                           predict4x4(two_samples_at(uint(pictures[picture].reference[ref]),
+                                                     4 * at + mv))));
     barrier();
-    for (uint i = 0u; i < 16u; i++)
-        sum += sums[first + i];
-    return sum;
+    return sums[now][shape];
 }
 
 void part_try(uint ref, ivec2 mv, ivec2 predicted, uint satd, inout part_choice best)
@@ -98,6 +101,8 @@ void main()
     uint t = gl_LocalInvocationIndex, shape = t >> 4;
     if (!search_begin())
         return;
+    if (t < 4u)
+        sums[0][t] = 0u;
     around_load();
     own_clear();
     ivec2 skip_mv = predict_skip();
