@@ -55,10 +55,18 @@ struct settings_engine {
     bool gpu_motion, libavcodec, tune, live_clocks, warm_up, validation, timestamps, gpu_debug;
 };
 
+/* Access units of cameras that give samples. */
+struct settings_encoding {
+    uint64_t width, height; /* most; 0: by who encodes */
+    uint64_t quality;       /* as pelton encode -crf */
+    uint64_t bit_rate;      /* kbit/s; 0: without limit */
+    uint64_t key_ms;
+};
+
 /* Keys that begin with "debug.": only tests and measurements use them. */
 struct settings_debug {
     const char *tune_force, *split;
-    uint64_t batch, wavefront, arena, queues, shuffle_seed, delay_seed, idle_ms;
+    uint64_t batch, wavefront, arena, queues, encoder, shuffle_seed, delay_seed, idle_ms;
     bool bare;
 };
 
@@ -83,6 +91,7 @@ struct settings {
     struct settings_listen listen;
     struct settings_text text;
     struct settings_engine engine;
+    struct settings_encoding encoding;
     struct settings_debug debug;
     struct settings_limits limits;
     struct settings_timing timing;

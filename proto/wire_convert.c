@@ -237,10 +237,9 @@ bool wire_wanted_valid(const struct pelton_open_params *p)
 bool wire_encoded_valid(const struct pelton_open_params *p)
 {
     bool picture = p->pix_fmt || p->fields || p->max_fps > 0 || p->views != PELTON_VIEW_BASE ||
-                   p->n_blur || p->skip || p->n_wanted || p->n_wanted_us || p->devices > 1 ||
-                   p->side_data || p->bench.transport != PELTON_SHM || p->output.width ||
-                   p->output.height || p->output.crop.width || p->output.layout || p->output.type ||
-                   p->output.batch;
+                   p->skip || p->n_wanted || p->n_wanted_us || p->devices > 1 || p->side_data ||
+                   p->bench.transport != PELTON_SHM || p->output.width || p->output.height ||
+                   p->output.crop.width || p->output.layout || p->output.type || p->output.batch;
     return !p->encoded || !picture;
 }
 

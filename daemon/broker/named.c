@@ -11,6 +11,7 @@
  */
 #include "daemon/broker/named.h"
 
+#include "camera/camera_params.h"
 #include "daemon/broker/client_link.h"
 #include "daemon/broker/client_rights.h"
 #include "daemon/monotonic.h"
@@ -225,15 +226,22 @@ void named_leave(struct broker_stream *s, const struct pelton_failure *end)
         source_change(n, PELTON__SOURCE_STATE__STATE__CLOSED, "");
 }
 
+static void info_keep(struct named_source *n, const Pelton__Info *info)
+{
+    wire_copy(n->codec, sizeof(n->codec), info->codec);
+    wire_copy(n->format, sizeof(n->format), info->profile);
+    n->width = info->width;
+    n->height = info->height;
+}
+
+/* A camera's access units may be smaller than its frames, which count. */
 void named_info(struct broker_stream *s, const Pelton__Info *info)
 {
     struct named_source *n = s->source.named;
     if (!n)
         return;
-    wire_copy(n->codec, sizeof(n->codec), info->codec);
-    wire_copy(n->format, sizeof(n->format), info->profile);
-    n->width = info->width;
-    n->height = info->height;
+    if (!s->source.open->encoded || !camera_address(s->source.open->uri) || !n->width)
+        info_keep(n, info);
     if (info->frame_rate) {
         n->frame_rate.num = info->frame_rate->num;
         n->frame_rate.den = info->frame_rate->den;

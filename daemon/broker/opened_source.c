@@ -39,6 +39,14 @@ static int source_refuse(struct pelton_failure *failure, int code, const char *n
     return code;
 }
 
+static int refuse_units(const struct broker_stream *s, struct pelton_failure *failure)
+{
+    return source_refuse(
+        failure, PELTON_ERR_PERMISSION, stream_name(s),
+        "rectangles of this source are blurred, and its encoded bytes would show them",
+        "read its frames, in which they are blurred");
+}
+
 static int admit_descriptor(struct broker_stream *s, struct frame *f,
                             struct pelton_failure *failure)
 {
@@ -131,16 +139,20 @@ static void source_set_resumable(struct broker_stream *s)
     s->source.resumable |= s->source.live;
 }
 
+/* The worker encodes frames of cameras, with the rectangles in them. It refuses one that gives
+ * H.264 itself. */
+static bool units_hide(const struct broker_stream *s)
+{
+    return camera_address(s->source.open->uri);
+}
+
 /* Rectangles that the configuration hides are added to those that the client asks for. */
 static int admit_blur(struct broker_stream *s, const struct named_source *source,
                       struct pelton_failure *failure)
 {
     size_t n = s->source.open->n_blur, more = 4 * (size_t)source->config.n_blur;
-    if (more && s->source.open->encoded && !s->probe)
-        return source_refuse(failure, PELTON_ERR_PERMISSION, stream_name(s),
-                             "rectangles of this source are blurred, and its encoded bytes would "
-                             "show them",
-                             "read its frames, in which they are blurred");
+    if (more && s->source.open->encoded && !s->probe && !units_hide(s))
+        return refuse_units(s, failure);
     if (!more)
         return PELTON_OK;
     if (n + more > 4 * PELTON_MAX_BLURS) {
@@ -225,17 +237,26 @@ static int admit_address(struct broker_stream *s, struct pelton_failure *failure
     return rc;
 }
 
+/* The source hides nothing, or nothing but what the worker was told to hide in the units. */
+static bool units_show_no_more(const struct broker_stream *s, const struct named_source *n)
+{
+    const Pelton__Open *open = s->source.open;
+    size_t hidden = open->n_blur - s->source.own_blur, more = 4 * (size_t)n->config.n_blur;
+    return !more ||
+           (units_hide(s) && hidden == more &&
+            !memcmp(open->blur + s->source.own_blur, n->config.blur, more * sizeof(open->blur[0])));
+}
+
 int source_still_gives_units(struct broker_stream *s, struct pelton_failure *failure)
 {
-    int rc = PELTON_OK;
+    bool good = true;
     if (!s->source.open->encoded || !s->source.open->uri[0])
-        return rc;
+        return PELTON_OK;
     if (s->source.origin)
-        return admit_blur(s, s->source.origin, failure);
-    for (const struct named_source *n = s->broker->named; n && rc == PELTON_OK; n = n->next)
-        if (same_address(n->config.address, s->source.open->uri))
-            rc = admit_blur(s, n, failure);
-    return rc;
+        good = units_show_no_more(s, s->source.origin);
+    for (const struct named_source *n = s->broker->named; n && !s->source.origin; n = n->next)
+        good &= !same_address(n->config.address, s->source.open->uri) || units_show_no_more(s, n);
+    return good ? PELTON_OK : refuse_units(s, failure);
 }
 
 /* Every named source of this address has to allow it. */

@@ -105,6 +105,7 @@ int session_open(struct engine *e, const struct pelton_open_params *params,
     s->resume_sequence = extra->resume_sequence;
     s->probe_only = probe_only;
     s->shared = extra->shared;
+    s->encodings = extra->encodings;
     s->lavc = e->lavc || (params->encoded && !probe_only);
     subscription_init(
         &s->sub, &(struct subscription_owner){&e->lock, s->lavc ? NULL : e->gpu, session_wake, s},

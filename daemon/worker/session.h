@@ -23,6 +23,7 @@
 
 #include <uv.h>
 
+struct camera_encodings;
 struct engine;
 struct session;
 
@@ -87,6 +88,8 @@ struct session_extra {
     uint64_t resume_sequence;
     bool probe_only;
     bool shared; /* all readers of the address share one connection */
+    /* Not NULL: the address is a camera that gives no H.264, and its frames are encoded. */
+    struct camera_encodings *encodings;
 };
 
 /* Returns at once; a source that cannot be opened ends with on_end. fd, where used, becomes the

@@ -235,18 +235,33 @@ static void clip_close(void *clip)
     session_close(clip);
 }
 
+static int encodings_open(struct worker_proto *w)
+{
+    const struct settings_encoding *o = &w->settings->encoding;
+    const struct encoding_settings settings = {.width = (uint32_t)o->width,
+                                               .height = (uint32_t)o->height,
+                                               .quality = (uint32_t)o->quality,
+                                               .bit_rate = o->bit_rate * 1000,
+                                               .key_ms = (uint32_t)o->key_ms,
+                                               .by = (uint32_t)w->settings->debug.encoder};
+    return camera_encodings_create(&w->loop, &settings, w->gpu, w->cameras, &w->encodings);
+}
+
 int worker_need_cameras(struct worker_proto *w, struct pelton_failure *failure)
 {
     int rc = worker_need_engine(w, failure);
-    if (rc < 0 || w->cameras)
+    if (rc < 0 || w->encodings)
         return rc;
     rc = engine_need_gpu(w->engine);
     if (rc < 0)
         return worker_refuse(w, rc, "frames of cameras cannot be developed here", failure);
     const struct camera_host_params params = {
         .gpu = w->gpu, .clips = {.ctx = w, .open = clip_open, .close = clip_close}};
-    rc = camera_host_create(&w->loop, &params, &w->cameras);
-    return rc < 0 ? worker_refuse(w, rc, "frames of cameras cannot be developed here", failure) : 0;
+    rc = w->cameras ? 0 : camera_host_create(&w->loop, &params, &w->cameras);
+    if (rc < 0)
+        return worker_refuse(w, rc, "frames of cameras cannot be developed here", failure);
+    rc = encodings_open(w);
+    return rc < 0 ? worker_refuse(w, rc, "frames of cameras cannot be encoded here", failure) : 0;
 }
 
 void worker_answer_devices(struct worker_proto *w, const struct frame *f, const Pelton__Devices *m)
@@ -281,11 +296,21 @@ void worker_answer_devices(struct worker_proto *w, const struct frame *f, const 
 
 /* ---- the end ---- */
 
+static void on_encodings_closed(void *ctx)
+{
+    struct worker_proto *w = ctx;
+    w->encodings = NULL;
+    w->closed(w);
+}
+
 static void on_engine_closed(void *ctx)
 {
     struct worker_proto *w = ctx;
     w->engine = NULL;
-    w->closed(w);
+    if (w->encodings)
+        camera_encodings_close(w->encodings, on_encodings_closed, w);
+    else
+        w->closed(w);
 }
 
 static void on_cameras_closed(void *ctx)
@@ -301,6 +326,7 @@ static void on_cameras_closed(void *ctx)
 void worker_close_engine(struct worker_proto *w, void (*closed)(struct worker_proto *w))
 {
     w->closed = closed;
+    camera_encodings_stop(w->encodings);
     if (w->cameras)
         camera_host_close(w->cameras, on_cameras_closed, w);
     else

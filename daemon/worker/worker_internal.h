@@ -7,6 +7,7 @@
 
 #include "daemon/channel.h"
 #include "daemon/worker/camera/camera_host.h"
+#include "daemon/worker/encoding/camera_encodings.h"
 #include "daemon/worker/session.h"
 #include "daemon/worker/worker_proto.h"
 #include "proto/wire.h"
@@ -25,12 +26,13 @@ struct worker_proto {
     uv_loop_t loop;
     const struct settings *settings;
     struct channel ch;
-    struct gpu *gpu;             /* the one device of this process; NULL: not needed yet */
-    bool lavc;                   /* libavcodec decodes; the device is a software one */
-    unsigned threads;            /* of the engine */
-    char uuid[64];               /* of the device, where "all" were asked for */
-    struct engine *engine;       /* on the device; NULL: not needed yet */
-    struct camera_host *cameras; /* on the same device; NULL: none was asked for yet */
+    struct gpu *gpu;                    /* the one device of this process; NULL: not needed yet */
+    bool lavc;                          /* libavcodec decodes; the device is a software one */
+    unsigned threads;                   /* of the engine */
+    char uuid[64];                      /* of the device, where "all" were asked for */
+    struct engine *engine;              /* on the device; NULL: not needed yet */
+    struct camera_host *cameras;        /* on the same device; NULL: none was asked for yet */
+    struct camera_encodings *encodings; /* of them */
     struct worker_stream *streams;
     uv_timer_t totals;    /* runs while there are streams, or memory to be given back */
     uint64_t memory_sent; /* bytes, the last time */

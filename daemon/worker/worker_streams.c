@@ -104,18 +104,39 @@ static int camera_start_reader(struct worker_stream *ws, const Pelton__Open *m,
                  "%.120s: a raw camera gives no frames in device memory", m->name);
         return failure->code;
     }
-    if (rc == 0 && p->encoded && !ws->probe) {
-        *failure = (struct pelton_failure){
-            PELTON_ERR_UNSUPPORTED, "",
-            "read its frames; a V4L2 camera that encodes has format=H264 in its address"};
-        snprintf(failure->cause, sizeof(failure->cause),
-                 "%.120s: the camera's frames are no H.264, so it has no access units", m->name);
-        return failure->code;
-    }
+    const struct camera_extra extra = {
+        .kept = &kept, .resume_sequence = m->resume_sequence, .probe_only = ws->probe};
     rc = rc ? rc : worker_need_cameras(ws->worker, failure);
     return rc ? rc
-              : camera_open(ws->worker->cameras, p, &kept, m->resume_sequence, ws->probe,
-                            &worker_callbacks, ws, &ws->camera, failure);
+              : camera_open(ws->worker->cameras, p, &extra, &worker_callbacks, ws, &ws->camera,
+                            failure);
+}
+
+/* Bytes as they came show what rectangles hide. */
+static int refuse_bytes(const char *name, struct pelton_failure *failure)
+{
+    *failure = (struct pelton_failure){PELTON_ERR_PERMISSION, "",
+                                       "read its frames, in which they are blurred"};
+    snprintf(failure->cause, sizeof(failure->cause),
+             "%.120s: rectangles of this source are blurred, and its encoded bytes would show them",
+             name);
+    return failure->code;
+}
+
+static int session_start(struct worker_stream *ws, const Pelton__Open *m,
+                         struct pelton_open_params *p, const struct wire_stretch *stretch,
+                         bool encodes, struct pelton_failure *failure)
+{
+    struct session_extra extra = {.stretch = *stretch,
+                                  .resume_sequence = m->resume_sequence,
+                                  .probe_only = ws->probe,
+                                  .shared = m->shared};
+    int rc = encodes ? worker_need_cameras(ws->worker, failure) : 0;
+    if (rc == 0 && p->encoded && p->n_blur && !encodes && !ws->probe)
+        rc = refuse_bytes(m->name, failure);
+    extra.encodings = encodes ? ws->worker->encodings : NULL;
+    return rc ? rc
+              : session_open(ws->worker->engine, p, &extra, &worker_callbacks, ws, &ws->session);
 }
 
 static int stream_start(struct worker_stream *ws, const Pelton__Open *m, int fd,
@@ -131,16 +152,13 @@ static int stream_start(struct worker_stream *ws, const Pelton__Open *m, int fd,
     p.uri = address;
     if (rc == 0)
         rc = worker_need_engine(w, failure);
-    if (rc == 0 && camera_address(p.uri) && !v4l2_stream_wanted(p.uri)) {
+    bool samples = rc == 0 && camera_address(p.uri) && !v4l2_stream_wanted(p.uri),
+         encodes = samples && p.encoded && !ws->probe;
+    p.fd = rc == 0 ? fd : -1;
+    if (samples && !encodes)
         rc = camera_start_reader(ws, m, &p, failure);
-    } else if (rc == 0) {
-        p.fd = fd;
-        struct session_extra extra = {.stretch = stretch,
-                                      .resume_sequence = m->resume_sequence,
-                                      .probe_only = ws->probe,
-                                      .shared = m->shared};
-        rc = session_open(w->engine, &p, &extra, &worker_callbacks, ws, &ws->session);
-    }
+    else if (rc == 0)
+        rc = session_start(ws, m, &p, &stretch, encodes, failure);
     free(address);
     if (rc < 0 && fd >= 0)
         close(fd); /* the session's only where it was opened */

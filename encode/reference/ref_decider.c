@@ -4,6 +4,8 @@
  */
 #include "encode/reference/ref_decider.h"
 
+#include "encode/reference/decide.h"
+
 #include <stdio.h>
 
 static int ref_decide(void *ctx, const struct decider_source *source,

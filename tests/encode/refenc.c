@@ -18,6 +18,7 @@
  */
 #include "encode/encoder.h"
 #include "encode/reference/picture_work.h"
+#include "encode/reference/decide.h"
 #include "encode/reference/ref_decider.h"
 #include "gpu/encode/gpu_encoder.h"
 

@@ -11,6 +11,7 @@
 
 #include "encode/analysis.h"
 #include "encode/encoder.h"
+#include "encode/reference/decide.h"
 #include "encode/reference/ref_decider.h"
 #include "tests/encode/scene.h"
 

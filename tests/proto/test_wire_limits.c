@@ -210,12 +210,12 @@ static void encoded(void **state)
     int64_t time = 0;
     uint32_t four[4] = {0, 0, 1, 1};
     TAKEN(o.encoded = true);
+    TAKEN(o.encoded = true, o.blur = four, o.n_blur = 4); /* of cameras that are encoded */
 #define BESIDE(...) REFUSED(o.encoded = true, __VA_ARGS__)
     BESIDE(o.pix_fmt = "gray");
     BESIDE(o.fields = true);
     BESIDE(o.max_fps = 1);
     BESIDE(o.views = PELTON_VIEWS_BOTH);
-    BESIDE(o.blur = four, o.n_blur = 4);
     BESIDE(o.skip = PELTON_SKIP_NONKEY);
     BESIDE(o.wanted = one, o.n_wanted = 3);
     BESIDE(o.wanted_us = &time, o.n_wanted_us = 1);

@@ -48,13 +48,19 @@ struct camera_kept {
     struct pelton_control list[CAMERA_CONTROLS];
 };
 
-/* Returns at once, like session_open. Of params uri, name, pix_fmt, depth, max_frames, transport
- * and policy count. resume_sequence is added to all sequence numbers. kept: set where this reader
- * is the camera's first; NULL: none. On failure no callback runs. */
+/* What a camera is told beside the parameters of its reader. */
+struct camera_extra {
+    const struct camera_kept *kept; /* set where this reader is the first; NULL: none */
+    uint64_t resume_sequence;       /* added to all sequence numbers */
+    bool probe_only;
+    /* Its frames are scaled to lie within, in their shape and of even sides; 0: as they are. */
+    uint32_t fit_width, fit_height;
+};
+/* Returns at once, like session_open. Of params uri, name, pix_fmt, depth, max_frames, transport,
+ * policy and the rectangles to be blurred count. On failure no callback runs. */
 int camera_open(struct camera_host *h, const struct pelton_open_params *params,
-                const struct camera_kept *kept, uint64_t resume_sequence, bool probe_only,
-                const struct feed_callbacks *callbacks, void *ctx, struct camera_reader **out,
-                struct pelton_failure *failure);
+                const struct camera_extra *extra, const struct feed_callbacks *callbacks, void *ctx,
+                struct camera_reader **out, struct pelton_failure *failure);
 void camera_release(struct camera_reader *r, uint32_t epoch, uint32_t slot, uint32_t generation);
 void camera_stats(struct camera_reader *r, struct pelton_stats *out);
 void camera_close(struct camera_reader *r); /* on_end follows */

@@ -83,12 +83,14 @@ struct camera_reader {
     struct pelton_open_params params; /* no strings */
     char name[256];
     enum isp_format format;
+    uint32_t fit[2]; /* camera_extra */
+    bool own;        /* it is blurred or scaled, so no other reader has its frames */
     bool probe;
     bool prepared;          /* its development was set up, or could not be */
     bool ready;             /* its pool exists */
     bool done;              /* no frames any more: max_frames, a failure, or the camera has ended */
     int64_t ready_ns;       /* frames of a device in real time from then on are its own */
-    struct isp_camera *isp; /* its own, where it is blurred; development thread */
+    struct isp_camera *isp; /* where it has its own; development thread */
     uint32_t isp_look;
     uint64_t base; /* of its sequence numbers */
     uint32_t flying;
@@ -157,8 +159,10 @@ bool camera_is_blurred(const struct camera *c);                         /* with 
 void reader_fail(struct camera_reader *r, int code, const char *cause); /* with the lock */
 /* With the lock: its pool and the information are there, or the information alone. */
 void reader_inform(struct camera_reader *r);
-/* All of a pool's format but epoch, slots and memory. With the lock; the camera is known. */
-void reader_layout(const struct camera *c, enum isp_format format, struct feed_format *out);
+/* How its frames are developed, but for its rectangles. With the lock; the camera is known, as for
+ * the next one: all of a pool's format but epoch, slots and memory. */
+void reader_isp_params(const struct camera_reader *r, struct isp_params *out);
+void reader_layout(const struct camera_reader *r, struct feed_format *out);
 bool readers_end_one(struct camera_host *h); /* loop thread; false: none was due */
 
 /* ---- developers.c: development thread, with the lock, which all but the first drop ---- */

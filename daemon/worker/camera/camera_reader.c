@@ -28,11 +28,39 @@ void reader_inform(struct camera_reader *r)
     r->sub.info_ready = true;
 }
 
-void reader_layout(const struct camera *c, enum isp_format format, struct feed_format *out)
+/* Even sides within the wish, of about the same shape. */
+static void size_fit(const uint32_t most[2], uint32_t *width, uint32_t *height)
 {
+    uint64_t w = *width, h = *height;
+    if (!most[0] || !most[1] || (w <= most[0] && h <= most[1]))
+        return;
+    if (w * most[1] > h * most[0]) {
+        h = h * most[0] / w;
+        w = most[0];
+    } else {
+        w = w * most[1] / h;
+        h = most[1];
+    }
+    *width = w < 2 ? 2 : (uint32_t)w / 2 * 2;
+    *height = h < 2 ? 2 : (uint32_t)h / 2 * 2;
+}
+
+void reader_isp_params(const struct camera_reader *r, struct isp_params *out)
+{
+    struct isp_rect size;
+    camera_isp_params(&r->camera->control, &r->camera->tone, r->format, out);
+    isp_output_size(out, &size);
+    size_fit(r->fit, &size.width, &size.height);
+    out->out_width = size.width;
+    out->out_height = size.height;
+}
+
+void reader_layout(const struct camera_reader *r, struct feed_format *out)
+{
+    const struct camera *c = r->camera;
     struct isp_params params;
     uint32_t row_bytes[3], rows[3];
-    camera_isp_params(&c->control, &c->tone, format, &params);
+    reader_isp_params(r, &params);
     *out = (struct feed_format){.width = params.out_width,
                                 .height = params.out_height,
                                 .time_base = {1, 1000000},
@@ -42,8 +70,8 @@ void reader_layout(const struct camera *c, enum isp_format format, struct feed_f
     for (uint32_t i = 0; i < planes; i++)
         feed_format_plane(out, row_bytes[i], rows[i], ISP_STRIDE);
     feed_format_close(out);
-    strcpy(out->pix_fmt, camera_pix_fmt(format));
-    camera_colour(&c->params, format, &out->colour);
+    strcpy(out->pix_fmt, camera_pix_fmt(r->format));
+    camera_colour(&c->params, r->format, &out->colour);
 }
 
 /* ---- open ---- */
@@ -107,9 +135,8 @@ static int reader_refused(struct camera_reader *r, struct pelton_failure *failur
 }
 
 int camera_open(struct camera_host *h, const struct pelton_open_params *params,
-                const struct camera_kept *kept, uint64_t resume_sequence, bool probe_only,
-                const struct feed_callbacks *callbacks, void *ctx, struct camera_reader **out,
-                struct pelton_failure *failure)
+                const struct camera_extra *extra, const struct feed_callbacks *callbacks, void *ctx,
+                struct camera_reader **out, struct pelton_failure *failure)
 {
     char why[CAMERA_WHY] = "";
     if (output_changes(&params->output) || params->output.batch > 1) {
@@ -124,9 +151,11 @@ int camera_open(struct camera_host *h, const struct pelton_open_params *params,
     struct camera_reader *r = reader_new(h, params, callbacks, ctx);
     if (!r)
         return PELTON_ERR_NOMEM;
-    r->probe = probe_only;
-    r->base = resume_sequence;
-    int rc = camera_find(h, params->uri, kept, resume_sequence > 0, &r->camera, why);
+    r->probe = extra->probe_only;
+    r->base = extra->resume_sequence;
+    r->fit[0] = extra->fit_width;
+    r->fit[1] = extra->fit_height;
+    int rc = camera_find(h, params->uri, extra->kept, r->base > 0, &r->camera, why);
     if (rc < 0) {
         failure->code = rc;
         snprintf(failure->cause, sizeof(failure->cause), "%.50s: %.199s", r->name,

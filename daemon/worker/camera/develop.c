@@ -213,7 +213,7 @@ static bool camera_must_wait(const struct camera_host *h, const struct camera *c
 
 static struct isp_camera *reader_developer(const struct camera_reader *r)
 {
-    return r->params.n_blur ? r->isp : r->camera->developers.isp[r->format];
+    return r->own ? r->isp : r->camera->developers.isp[r->format];
 }
 
 /* Who of the flight gets the same frame; its length: nobody. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Development set up and taken down: a developer per camera and format, one per reader that is
- * blurred, and a meter for frames that nobody reads.
+ * blurred or scaled, and a meter for frames that nobody reads.
  *
  * All that takes long is done before a reader's first frame, and its pool is made by a thread of
  * its own. So a reader joins without holding up the others.
@@ -52,28 +52,39 @@ static int camera_make_developer(struct camera_host *h, struct camera *c, enum i
     return developer_replace(h, &params, &c->developers.isp[format], why);
 }
 
-/* The same for one reader whose frames are blurred: nobody else gets them, and it gets no others.
- */
-static int reader_make_blurred(struct camera_host *h, struct camera_reader *r, char why[ISP_WHY])
+/* Rectangles mean the camera's frames before they are scaled for a reader. */
+static void reader_settle(struct camera_reader *r)
 {
-    struct camera *c = r->camera;
+    struct isp_params whole, fit;
+    struct isp_rect out;
+    camera_isp_params(&r->camera->control, &r->camera->tone, r->format, &whole);
+    isp_output_size(&whole, &out);
+    reader_isp_params(r, &fit);
+    r->own = r->params.n_blur || fit.out_width != out.width || fit.out_height != out.height;
+    if (!r->params.blur_width)
+        r->params.blur_width = out.width;
+    if (!r->params.blur_height)
+        r->params.blur_height = out.height;
+}
+
+/* The same for one reader whose frames are blurred or scaled: nobody else gets them, and it gets no
+ * others. */
+static int reader_make_own(struct camera_host *h, struct camera_reader *r, char why[ISP_WHY])
+{
     const struct pelton_open_params *p = &r->params;
     struct isp_params params;
-    struct isp_rect out;
     char outside[128];
-    camera_isp_params(&c->control, &c->tone, r->format, &params);
-    isp_output_size(&params, &out);
-    if (blur_outside(p, p->blur_width ? p->blur_width : out.width,
-                     p->blur_height ? p->blur_height : out.height, outside)) {
+    reader_isp_params(r, &params);
+    if (blur_outside(p, p->blur_width, p->blur_height, outside)) {
         snprintf(why, ISP_WHY, "%s", outside);
         return PELTON_ERR_USAGE;
     }
     params.blur_count = p->n_blur;
     for (uint32_t i = 0; i < params.blur_count; i++) {
-        struct pelton_rect rect = blur_scaled(p, i, out.width, out.height);
+        struct pelton_rect rect = blur_scaled(p, i, params.out_width, params.out_height);
         params.blur[i] = (struct isp_rect){rect.x, rect.y, rect.width, rect.height};
     }
-    r->isp_look = c->control.look;
+    r->isp_look = r->camera->control.look;
     return developer_replace(h, &params, &r->isp, why);
 }
 
@@ -96,8 +107,8 @@ static int reader_make_developers(struct camera_host *h, struct camera_reader *r
 {
     struct camera *c = r->camera;
     int err = 0;
-    if (r->params.n_blur)
-        err = reader_make_blurred(h, r, why);
+    if (r->own)
+        err = reader_make_own(h, r, why);
     else if (!c->developers.isp[r->format])
         err = camera_make_developer(h, c, r->format, why);
     if (!err && !c->developers.meter)
@@ -109,7 +120,7 @@ static bool reader_start_pool(struct camera_reader *r)
 {
     struct pool_params pool = {.memory = true};
     uint32_t slots = r->params.depth ? r->params.depth : USUAL_SLOTS;
-    reader_layout(r->camera, r->format, &pool.format);
+    reader_layout(r, &pool.format);
     pool.format.slots = slots < LEAST_SLOTS ? LEAST_SLOTS : slots > MOST_SLOTS ? MOST_SLOTS : slots;
     return subscription_pool_start(&r->sub, &pool);
 }
@@ -120,6 +131,7 @@ void reader_prepare(struct camera_host *h, struct camera_reader *r)
     r->prepared = true;
     if (r->params.n_blur) /* its rectangles mean the picture as configured; ScalerCrop is refused */
         camera_control_uncrop(&r->camera->control);
+    reader_settle(r);
     int err = reader_wants_developer(r) ? reader_make_developers(h, r, why) : 0;
     if (err < 0)
         reader_fail(r, err, why);
@@ -155,7 +167,7 @@ bool camera_renew_one(struct camera_host *h, struct camera *c)
         }
     for (struct camera_reader *r = h->readers; r; r = r->next)
         if (r->camera == c && r->ready && r->isp && r->isp_look != c->control.look) {
-            reader_make_blurred(h, r, why);
+            reader_make_own(h, r, why);
             return true;
         }
     return false;

@@ -39,7 +39,7 @@ void session_abort(struct session *s, int code, const char *cause, const char *h
 
 void session_post_frame(struct session *s, struct pool *pool, struct feed_frame *frame)
 {
-    bool posted = subscription_post_frame(&s->sub, pool, frame, NULL);
+    bool posted = subscription_post_frame(&s->sub, pool, frame, frame->camera);
     if (!posted && !s->sub.closing && !s->sub.ended)
         session_abort(s, PELTON_ERR_NOMEM, "out of memory", "decode fewer streams at once");
 }

@@ -28,6 +28,7 @@ struct session {
     char *uri, *name, *pix_fmt;
     int fd;
     bool probe_only, shared;
+    struct camera_encodings *encodings;
     uint64_t resume_sequence;
 
     uv_thread_t thread;

@@ -84,7 +84,8 @@ void live_shape_update(struct live_shape *shape, const AVPacket *packet)
 
 /* ---- a camera ---- */
 
-static bool camera_describe(const struct v4l2_news *news, struct live_shape *out)
+static bool camera_describe(uint32_t width, uint32_t height, AVRational rate,
+                            struct live_shape *out)
 {
     AVFormatContext *f = avformat_alloc_context();
     AVStream *st = f ? avformat_new_stream(f, NULL) : NULL;
@@ -95,10 +96,10 @@ static bool camera_describe(const struct v4l2_news *news, struct live_shape *out
     f->start_time = f->duration = AV_NOPTS_VALUE;
     st->codecpar->codec_type = AVMEDIA_TYPE_VIDEO;
     st->codecpar->codec_id = AV_CODEC_ID_H264;
-    st->codecpar->width = (int)news->width;
-    st->codecpar->height = (int)news->height;
+    st->codecpar->width = (int)width;
+    st->codecpar->height = (int)height;
     st->time_base = (AVRational){1, 1000000};
-    st->r_frame_rate = st->avg_frame_rate = av_d2q(news->fps, 100000);
+    st->r_frame_rate = st->avg_frame_rate = rate;
     *out = (struct live_shape){.format = f};
     return true;
 }
@@ -118,12 +119,38 @@ static int camera_next(struct live_input *in, AVPacket *unit, struct live_news *
         memcpy(news->cause, from.cause, sizeof(news->cause));
         return LIVE_STATE;
     case V4L2_OPEN:
-        if (camera_describe(&from, &news->shape))
+        if (camera_describe(from.width, from.height, av_d2q(from.fps, 100000), &news->shape))
             return LIVE_OPEN;
         *failure = (struct pelton_failure){.code = PELTON_ERR_NOMEM, .cause = "out of memory"};
         return failure->code;
     default:
         return rc < 0 ? rc : LIVE_NONE;
+    }
+}
+
+/* As camera_next, of a camera that is encoded here. */
+static int encoding_next(struct live_input *in, AVPacket *unit, struct live_news *news,
+                         struct pelton_failure *failure)
+{
+    struct encoding_news from = {0};
+    int rc = camera_encoding_next(in->encoding, unit, &from, failure);
+    switch (rc) {
+    case ENCODING_UNIT:
+        news->received_ns = from.captured_ns;
+        news->lost = from.missed;
+        return LIVE_UNIT;
+    case ENCODING_STATE:
+        news->running = from.running;
+        memcpy(news->cause, from.cause, sizeof(news->cause));
+        return LIVE_STATE;
+    case ENCODING_OPEN:
+        if (camera_describe(from.width, from.height, (AVRational){from.rate.num, from.rate.den},
+                            &news->shape))
+            return LIVE_OPEN;
+        *failure = (struct pelton_failure){.code = PELTON_ERR_NOMEM, .cause = ": out of memory"};
+        return failure->code;
+    default:
+        return rc < 0 ? rc : rc == ENCODING_END ? LIVE_END : LIVE_NONE;
     }
 }
 
@@ -155,18 +182,27 @@ static int address_next(struct live_input *in, AVPacket *unit, struct live_news 
     return rc > 0 ? LIVE_UNIT : rc < 0 ? rc : LIVE_END;
 }
 
-/* ---- either ---- */
+/* ---- any of them ---- */
 
 int live_input_create(struct live_input *in, const char *uri, int stop_fd,
+                      struct camera_encodings *encodings, const struct pelton_open_params *params,
                       struct pelton_failure *failure)
 {
     *in = (struct live_input){.source = {.fd = -1, .own_fd = -1, .size = -1}};
+    if (encodings) {
+        in->encoding = camera_encoding_start(encodings, uri, params);
+        if (in->encoding)
+            return 0;
+        *failure = (struct pelton_failure){.code = PELTON_ERR_NOMEM, .cause = ": out of memory"};
+        return failure->code;
+    }
     return camera_address(uri) ? v4l2_stream_create(uri, stop_fd, &in->camera, failure) : 0;
 }
 
 void live_input_close(struct live_input *in)
 {
     v4l2_stream_free(in->camera);
+    camera_encoding_leave(in->encoding);
     if (in->opened)
         source_close(&in->source);
     *in = (struct live_input){0};
@@ -178,12 +214,22 @@ int live_input_next(struct live_input *in, const char *uri, uint32_t video, cons
     *news = (struct live_news){0};
     if (in->camera)
         return camera_next(in, unit, news, failure);
+    if (in->encoding)
+        return encoding_next(in, unit, news, failure);
     return in->opened ? address_next(in, unit, news, failure)
                       : address_open(in, uri, video, stop, news, failure);
 }
 
+void live_input_ask_for_key(struct live_input *in)
+{
+    if (in->camera)
+        v4l2_stream_ask_for_key(in->camera);
+    else if (in->encoding)
+        camera_encoding_ask_for_key(in->encoding);
+}
+
 bool live_input_ends(const struct live_input *in)
 {
-    const AVFormatContext *f = in->camera ? NULL : in->source.format;
+    const AVFormatContext *f = live_input_is_device(in) ? NULL : in->source.format;
     return f && f->pb && (f->pb->seekable & AVIO_SEEKABLE_NORMAL) && f->duration > 0;
 }

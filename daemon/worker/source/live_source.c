@@ -30,6 +30,7 @@ struct live_reader {
     struct live_source *source;
     struct unit_cursor cursor;
     bool lossless, open_told, turned_away;
+    bool wants_key; /* it has lost a unit */
     unsigned state_told;
     uint64_t lost; /* by the source, since it joined */
 };
@@ -39,7 +40,9 @@ struct live_source {
     struct live_sources *all;
     char *uri;
     uint32_t video;
-    struct live_input input; /* its thread's */
+    bool encodes;                     /* a camera's frames, with these rectangles: */
+    struct pelton_open_params params; /* nothing else of it is used */
+    struct live_input input;          /* its thread's */
     pthread_t thread;
     pthread_cond_t news, room;
     int stop_fd; /* an eventfd */
@@ -106,7 +109,8 @@ void live_sources_usage(struct live_sources *all, struct live_usage *out)
 /* A reader that is too far behind goes on at a key picture. */
 static void reader_follow(struct live_source *s, struct live_reader *r, bool key)
 {
-    bool waited_for = s->alone || (r->lossless && !s->input.camera && !s->readers->next);
+    bool waited_for =
+        s->alone || (r->lossless && !live_input_is_device(&s->input) && !s->readers->next);
     unit_cursor_follow(&s->log, &r->cursor, key);
     if (!waited_for && !r->lossless && unit_cursor_units(&s->log, &r->cursor) > LATE)
         unit_cursor_jump(&s->log, &r->cursor);
@@ -137,6 +141,7 @@ static void source_publish(struct live_source *s, AVPacket *unit, const struct l
     else
         unit_log_skip(&s->log);
     for (struct live_reader *r = s->readers; r; r = r->next) {
+        r->wants_key &= !key;
         r->lost += r->open_told ? news->lost + !logged : 0;
         if (logged)
             reader_follow(s, r, key);
@@ -147,7 +152,7 @@ static void source_publish(struct live_source *s, AVPacket *unit, const struct l
 static bool source_is_ahead(const struct live_source *s)
 {
     const struct live_reader *r = s->readers;
-    return r && !r->next && !s->input.camera && (s->alone || r->lossless) &&
+    return r && !r->next && !live_input_is_device(&s->input) && (s->alone || r->lossless) &&
            unit_cursor_bytes(&s->log, &r->cursor) > s->all->behind / 2;
 }
 
@@ -191,7 +196,7 @@ static bool source_wants_key(const struct live_source *s)
 {
     bool wants = s->skips;
     for (const struct live_reader *r = s->readers; r; r = r->next)
-        wants |= r->cursor.awaits_key;
+        wants |= r->cursor.awaits_key || r->wants_key;
     return wants;
 }
 
@@ -214,11 +219,11 @@ static bool source_step(struct live_source *s, AVPacket *unit)
     pthread_cond_broadcast(&s->news);
     while (source_is_ahead(s) && !s->ended && !atomic_load(&s->stop))
         source_wait(s, &s->room);
-    bool asks = s->input.camera && source_wants_key(s), ended = s->ended;
+    bool asks = live_input_is_device(&s->input) && source_wants_key(s), ended = s->ended;
     pthread_mutex_unlock(&s->all->lock);
     av_packet_unref(unit);
     if (asks)
-        v4l2_stream_ask_for_key(s->input.camera);
+        live_input_ask_for_key(&s->input);
     return !ended;
 }
 
@@ -262,6 +267,11 @@ static struct live_source *source_new(struct live_sources *all, const struct liv
         return NULL;
     s->all = all;
     s->video = wish->video;
+    s->encodes = wish->encodings != NULL;
+    if (s->encodes) { /* its strings are not used */
+        s->params = *wish->params;
+        s->params.uri = s->params.name = s->params.pix_fmt = NULL;
+    }
     s->uri = strdup(wish->uri);
     s->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     pthread_condattr_init(&monotonic);
@@ -282,8 +292,10 @@ static int source_start(struct live_sources *all, const struct live_wish *wish,
     struct live_source *s = source_new(all, wish);
     if (!s)
         return PELTON_ERR_NOMEM;
-    int rc = live_input_create(&s->input, wish->uri, s->stop_fd, failure);
-    s->log.key_by_sets = s->skips = s->running = rc == 0 && s->input.camera;
+    int rc =
+        live_input_create(&s->input, wish->uri, s->stop_fd, wish->encodings, wish->params, failure);
+    s->log.key_by_sets = rc == 0 && s->input.camera;
+    s->skips = s->running = rc == 0 && live_input_is_device(&s->input);
     if (rc == 0 && pthread_create(&s->thread, NULL, source_thread, s)) {
         live_input_close(&s->input);
         rc = PELTON_ERR_NOMEM;
@@ -297,13 +309,24 @@ static int source_start(struct live_sources *all, const struct live_wish *wish,
     return 0;
 }
 
+/* Frames that are encoded here have their rectangles in them. */
+static bool same_encoding(const struct live_source *s, const struct live_wish *wish)
+{
+    const struct pelton_open_params *a = &s->params, *b = wish->params;
+    if (!s->encodes || !wish->encodings)
+        return s->encodes == (wish->encodings != NULL);
+    return a->n_blur == b->n_blur && a->blur_width == b->blur_width &&
+           a->blur_height == b->blur_height &&
+           !memcmp(a->blur, b->blur, a->n_blur * sizeof(a->blur[0]));
+}
+
 /* With the lock. */
 static int source_find(struct live_sources *all, const struct live_wish *wish,
                        struct live_source **out, struct pelton_failure *failure)
 {
     for (*out = all->first; *out; *out = (*out)->next)
         if (!(*out)->ended && !(*out)->alone && (*out)->video == wish->video &&
-            !strcmp((*out)->uri, wish->uri))
+            !strcmp((*out)->uri, wish->uri) && same_encoding(*out, wish))
             return 0;
     return source_start(all, wish, out, failure);
 }
@@ -409,6 +432,13 @@ int live_next(struct live_reader *r, const atomic_bool *stop, AVPacket *unit,
     }
     pthread_mutex_unlock(&all->lock);
     return told ? rc : LIVE_END;
+}
+
+void live_ask_for_key(struct live_reader *r)
+{
+    pthread_mutex_lock(&r->source->all->lock);
+    r->wants_key = true;
+    pthread_mutex_unlock(&r->source->all->lock);
 }
 
 void live_leave(struct live_reader *r)

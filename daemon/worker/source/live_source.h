@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Live H.264 sources: each is read by one thread, for any number of readers, decoded or not. A
- * source is known by its address; it is opened by its first reader and closed with the last. See
- * docs/design/encoded.md.
+ * Live sources of H.264: each is read, or encoded, by one thread, for any number of readers,
+ * decoded or not. A source is known by its address; it is opened by its first reader and closed
+ * with the last. See docs/design/encoded.md.
  */
 #ifndef PELTON_LIVE_SOURCE_H
 #define PELTON_LIVE_SOURCE_H
@@ -29,6 +29,9 @@ struct live_wish {
     const char *uri; /* borrowed for the call */
     uint32_t video;  /* pelton_open_params */
     bool lossless;
+    /* Not NULL: uri is a camera whose frames are encoded, with the rectangles of params. */
+    struct camera_encodings *encodings;
+    const struct pelton_open_params *params;
 };
 
 int live_join(struct live_sources *all, const struct live_wish *wish, struct live_reader **out,
@@ -47,6 +50,8 @@ struct live_event {
  * reader has one thread. */
 int live_next(struct live_reader *r, const atomic_bool *stop, AVPacket *unit,
               struct live_event *event, struct pelton_failure *failure);
+/* The reader has lost a unit: a device that can sends a key picture soon. */
+void live_ask_for_key(struct live_reader *r);
 void live_leave(struct live_reader *r); /* NULL allowed */
 
 #endif

@@ -262,8 +262,11 @@ static bool wants_own_place(const struct session *s)
 static int source_begin(struct stream *st, struct pelton_failure *failure)
 {
     struct session *s = st->session;
-    struct live_wish wish = {
-        .uri = s->uri, .video = s->params.video, .lossless = s->params.policy == PELTON_LOSSLESS};
+    struct live_wish wish = {.uri = s->uri,
+                             .video = s->params.video,
+                             .lossless = s->params.policy == PELTON_LOSSLESS,
+                             .encodings = s->encodings,
+                             .params = &s->params};
     st->watcher = (struct source_watcher){on_source_state, st};
     if (s->uri && (camera_address(s->uri) || (s->shared && !wants_own_place(s))))
         return source_live_open(&st->source, st->engine->live, &wish,

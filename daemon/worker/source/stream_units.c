@@ -8,6 +8,7 @@
  * key picture, and all in between are counted as dropped.
  */
 #include "codec/h264_stream.h"
+#include "daemon/worker/source/live_source.h"
 #include "daemon/worker/source/stream_internal.h"
 #include "daemon/worker/source/thread_frames.h"
 #include "daemon/worker/source/unit_sets.h"
@@ -235,6 +236,7 @@ static void units_post(struct stream *st, struct pool *pool, struct feed_frame *
     f->dropped_source = st->source.dropped;
     f->dropped_decoder = s->dropped_decoder;
     f->dropped_client = s->dropped_late;
+    f->camera = st->packet->opaque_ref ? (void *)st->packet->opaque_ref->data : NULL;
     s->stats.frames++;
     s->stats.bytes_delivered += f->bytes;
     session_post_frame(s, pool, f);
@@ -295,5 +297,7 @@ void units_feed(struct stream *st, bool too_large)
     }
     st->discontinuity = false;
     u->awaits_key = !units_deliver(st, &f);
+    if (u->awaits_key && st->source.live)
+        live_ask_for_key(st->source.live);
     st->pictures++;
 }

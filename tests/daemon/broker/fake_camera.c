@@ -4,6 +4,7 @@
  */
 #include "daemon/worker/camera/camera_host.h"
 #include "daemon/worker/camera/v4l2.h"
+#include "daemon/worker/encoding/camera_encodings.h"
 
 #include <stdlib.h>
 
@@ -11,6 +12,10 @@ int camera_host_create(uv_loop_t *loop, const struct camera_host_params *params,
                        struct camera_host **out)
 {
     return PELTON_ERR_UNSUPPORTED;
+}
+
+void camera_encodings_stop(struct camera_encodings *all)
+{
 }
 
 bool v4l2_stream_wanted(const char *uri)
@@ -26,9 +31,8 @@ void camera_host_close(struct camera_host *h, void (*closed)(void *ctx), void *c
 }
 
 int camera_open(struct camera_host *h, const struct pelton_open_params *params,
-                const struct camera_kept *kept, uint64_t resume_sequence, bool probe_only,
-                const struct feed_callbacks *callbacks, void *ctx, struct camera_reader **out,
-                struct pelton_failure *failure)
+                const struct camera_extra *extra, const struct feed_callbacks *callbacks, void *ctx,
+                struct camera_reader **out, struct pelton_failure *failure)
 {
     abort();
 }
@@ -51,6 +55,18 @@ void camera_close(struct camera_reader *r)
 int camera_controls(struct camera_reader *r, const struct pelton_control *set, uint32_t n_set,
                     struct pelton_control out[CAMERA_CONTROLS], uint32_t *n_out,
                     struct pelton_failure *failure)
+{
+    abort();
+}
+
+int camera_encodings_create(uv_loop_t *loop, const struct encoding_settings *settings,
+                            struct gpu *gpu, struct camera_host *cameras,
+                            struct camera_encodings **out)
+{
+    abort();
+}
+
+void camera_encodings_close(struct camera_encodings *all, void (*closed)(void *ctx), void *ctx)
 {
     abort();
 }

@@ -6,6 +6,7 @@
 #include "tests/gpu/gpuworld.h"
 
 #include "encode/encoder.h"
+#include "encode/reference/decide.h"
 #include "encode/reference/ref_decider.h"
 #include "gpu/encode/gpu_encoder.h"
 #include "tests/encode/scene.h"
