@@ -296,12 +296,13 @@ struct pelton_open_params {
      * together with wanted. */
     const int64_t *wanted_us;
     uint32_t n_wanted, n_wanted_us; /* at most PELTON_MAX_WANTED */
-    /* Access units of the H.264 stream as they came, and nothing is decoded. A frame's data[0] and
-     * plane_width[0] are then one access unit and its bytes, in decoding order; pix_fmt is "h264".
-     * The first one is a key picture. After a drop it goes on at a key picture, too. A source
-     * whose rectangles are blurred gives none (PELTON_ERR_PERMISSION). Only with PELTON_SHM and
-     * without what concerns pictures: pix_fmt, fields, max_fps, views, blur, skip, wanted, devices,
-     * side_data, output. start_us goes to the key picture before it. */
+    /* Access units of the H.264 stream as they came, and nothing is decoded. Frames of a camera
+     * that gives samples are encoded. A frame's data[0] and plane_width[0] are then one access unit
+     * and its bytes, in decoding order; pix_fmt is "h264". The first one is a key picture. After a
+     * drop it goes on at a key picture, too. An H.264 source whose rectangles are blurred gives
+     * none (PELTON_ERR_PERMISSION). Only with PELTON_SHM and without what concerns pictures:
+     * pix_fmt, fields, max_fps, views, skip, wanted, devices, side_data, output; blur only of a
+     * camera that gives samples. start_us goes to the key picture before it. */
     bool encoded;
     uint8_t reserved_end[7];
     struct pelton_output output; /* rectangles to be blurred mean pictures before this */
