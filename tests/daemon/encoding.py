@@ -158,15 +158,13 @@ def blurred(place, folder):
     row = HEIGHT // 4
     edge = lambda luma: int(abs(numpy.diff(luma[row].astype(int))).max())
     with place.units(policy="latest") as units:
-        plain = edge(decoded(place.args, take(units, 5), folder)[-1])
+        before = take(units, 5)
+        plain = edge(decoded(place.args, before, folder)[-1])
         place.reload(f", blur: [[0, 0, {WIDTH}, {HEIGHT // 2}]]")
-        end, before = time.monotonic() + t.patience(30), None
-        got = [Unit(units.read(t.patience(30)))]
-        while time.monotonic() < end:
-            got.append(Unit(units.read(t.patience(30))))
-            if got[-1].epoch != got[0].epoch:
-                break
-        rest = [got[-1], *take(units, 3)]
+        end, u = time.monotonic() + t.patience(30), before[-1]
+        while u.epoch == before[-1].epoch and time.monotonic() < end:
+            u = take(units, 1)[0]
+        rest = [u, *take(units, 3)]
         lumas = decoded(place.args, rest, folder)
         check(rest[0].key and all(edge(l) < 0.5 * plain for l in lumas),
               f"blurred: the reader goes on at a key picture, the steepest edge of {plain} becomes "
