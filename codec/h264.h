@@ -317,6 +317,14 @@ void h264_picture_damage(struct h264_picture *pic);
  * until h264_picture_done. Returns H264_ERR_DATA without a slot or before step 3. */
 int h264_picture_view(struct h264_picture *pic, struct rec_view *out);
 
+/* While step 2 of the picture goes on, and not beside step 3: the same for its first rows of
+ * macroblocks, which h264_slice_follow has derived. seen: what these have. For pictures of one
+ * slice. Returns H264_ERR_DATA where damage is known. */
+int h264_picture_view_rows(struct h264_picture *pic, const struct rec_seen *seen,
+                           struct rec_view *out);
+/* Coefficient blocks up to the last one of the first so many macroblocks. */
+uint32_t h264_view_blocks_until(const struct rec_view *view, uint32_t mbs);
+
 /* After step 1. Whether an entry of a list names a picture that is not decoded, which is legal
  * while no macroblock uses it. h264_picture_view then needs mbs and motion in host memory: without
  * them it marks the picture as damaged. */

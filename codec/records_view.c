@@ -225,6 +225,35 @@ void h264_picture_records(const struct h264_picture *pic, struct rec_view *out)
     };
 }
 
+uint32_t h264_view_blocks_until(const struct rec_view *view, uint32_t mbs)
+{
+    uint32_t end = 0;
+    for (uint32_t i = 0; i < mbs; i++) {
+        const struct rec_mb *mb = &view->mbs[i];
+        uint32_t blocks =
+            (uint32_t)(__builtin_popcount(mb->coded[0]) + __builtin_popcount(mb->coded[1]) +
+                       __builtin_popcount(mb->coded[2]));
+        if (blocks && mb->coeff + blocks > end)
+            end = mb->coeff + blocks;
+    }
+    return end;
+}
+
+int h264_picture_view_rows(struct h264_picture *pic, const struct rec_seen *seen,
+                           struct rec_view *out)
+{
+    uint32_t damage[2][REC_MAX_REFS] = {{0}};
+    if (pic->holder.slot < 0 || pic->slice_count != 1 || pic->damage.corrupt ||
+        slice_fill_refs(pic, &pic->slices[0], &pic->arrays.rec_slices[0], damage))
+        return H264_ERR_DATA;
+    h264_picture_records(pic, out);
+    out->slice_count = 1;
+    out->head.slot = (uint32_t)pic->holder.slot;
+    out->head.has_intra = seen->intra;
+    out->head.has_inter = seen->inter;
+    return H264_OK;
+}
+
 int h264_picture_view(struct h264_picture *pic, struct rec_view *out)
 {
     struct rec_view view;

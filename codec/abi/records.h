@@ -218,7 +218,11 @@ struct rec_picture {
     REC_U8 colour_plane;
     REC_U8 reserved[2];
     REC_U32 mb_count; /* PicSizeInMbs */
-    REC_U32 reserved2[3];
+    /* rows of macroblocks that the batch reconstructs: earlier ones may be done already, later ones
+     * not decoded yet. Filled as the *_base fields are */
+    REC_U32 row_first;
+    REC_U32 row_end;
+    REC_U32 reserved2;
 };
 
 #ifndef VULKAN

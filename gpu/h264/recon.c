@@ -77,7 +77,7 @@ void recon_chunk_submitted(void *ctx, const struct gpu_submission *s)
         *recon_slot_read(r, chunk->items[i].args.slot, part) = s->last.value;
     pthread_mutex_lock(&r->lock);
     f->ticket = f->ends ? ++r->submitted : 0;
-    r->times.pictures += chunk->picture_count;
+    r->times.pictures += chunk->shape.unfinished ? 0 : chunk->picture_count;
     r->times.deliveries += chunk->delivery_count;
     r->times.batches += f->ends;
     r->times.upload_bytes += f->upload_bytes;
@@ -159,12 +159,21 @@ static bool picture_valid(const struct recon *r, const struct recon_picture *p)
            (v->motion || !h->has_inter) && coeff_blocks_packable(r, v);
 }
 
+/* So many rows of a picture, without anything else. */
+static bool part_valid(const struct recon *r, const struct recon_picture *p, uint32_t n, uint32_t m)
+{
+    return n == 1 && m == 0 && p->view && p->first_row < p->end_row &&
+           p->end_row < r->params.mb_height && !r->worst.generic_format &&
+           recon_packed_blocks(r, p->view) == p->view->coeff_block_count;
+}
+
 /* Checks pictures, and prepares deliveries. */
 static int check_call(struct recon *r, const struct recon_picture *pictures, uint32_t n,
                       const struct recon_delivery *deliveries, uint32_t m)
 {
     uint32_t i = 0, k = 0;
-    while (i < n && picture_valid(r, &pictures[i]))
+    while (i < n && picture_valid(r, &pictures[i]) &&
+           (!pictures[i].end_row || part_valid(r, &pictures[i], n, m)))
         i++;
     int err = i < n ? GPU_ERR_INVALID : recon_deliver_prepare(r, deliveries, m, &k);
     if (err == GPU_ERR_INVALID)
@@ -202,6 +211,10 @@ int recon_submit(struct recon *r, const struct recon_picture *pictures, uint32_t
         recon_chunk_pack(r, f, &chunk);
         recon_record(r, f, &chunk);
         TRY(gpu_work_play(f->s, &r->steps));
+        if (chunk.shape.pictures) {
+            r->begun.slot = pictures[0].slot;
+            r->begun.rows = chunk.shape.unfinished ? chunk.row_end : 0;
+        }
         pictures += chunk.picture_count;
         n -= chunk.picture_count;
         items += chunk.delivery_count;
@@ -210,6 +223,7 @@ int recon_submit(struct recon *r, const struct recon_picture *pictures, uint32_t
     *ticket = r->submitted;
     return GPU_OK;
 error:
+    r->begun.rows = 0;
     if (!atomic_load(&r->g->lost))
         gpu_work_drain(r->work); /* earlier chunks of the call still read its records */
     return err;

@@ -114,7 +114,15 @@ struct recon_picture {
     uint32_t slot, copy_from;
     uint8_t rows, rows_from; /* of a copy: 0 for whole frames, else REC_TOP or REC_BOTTOM each */
     uint8_t planes;          /* of a copy: bit i for plane i; 0: all */
+    /* Rows of macroblocks of a picture that is alone in its call, where recon_takes_rows. end_row
+     * not 0: those before it alone, unfiltered. A later call does the rest, and its deliveries are
+     * right. first_row: that end_row of the call before, which need not be done again. It is done
+     * again where another batch came between. Its records are in host memory. */
+    uint32_t first_row, end_row;
 };
+
+/* Whether pictures with these records may come in rows. */
+bool recon_takes_rows(const struct recon *r, const struct rec_view *view);
 
 /* Pack the records, upload, reconstruct pictures[0..n), then write deliveries[0..m) (of these or of
  * earlier pictures). Pictures of one call must not refer to each other. Records must be validated.

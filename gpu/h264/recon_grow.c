@@ -118,6 +118,7 @@ static void rooms_swap(struct recon *r, struct recon *to)
     r->upload_capacity = to->upload_capacity;
     r->params.slots = to->params.slots;
     r->params.width = to->params.width;
+    r->begun.rows = 0;
 }
 
 /* Lists only grow. */

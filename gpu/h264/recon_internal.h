@@ -87,6 +87,7 @@ struct recon_chunk {
     struct recon_item *items; /* of its deliveries */
     uint32_t delivery_count;
     struct recon_shape shape;
+    uint32_t row_first, row_end;                     /* rows of its only picture; else all */
     struct recon_section sections[BIND_DELIVER + 1]; /* those of RECON_UPLOADED */
     uint64_t bytes;
     uint32_t copies;
@@ -169,6 +170,10 @@ struct recon {
 
     struct recon_flight flights[RECON_MAX_FLIGHT];
     uint32_t flight_count;
+    /* the last batch has reconstructed these rows of the slot's picture; 0: all of its pictures */
+    struct {
+        uint32_t slot, rows;
+    } begun;
 
     pthread_mutex_t lock; /* flights' tickets, and all that follows; taken after that of work */
     bool lock_made;
@@ -221,6 +226,12 @@ static inline uint32_t recon_packed_blocks(const struct recon *r, const struct r
 {
     uint64_t most = view->head.mb_count * recon_coeff_blocks_per_mb(&r->params);
     return view->coeff_block_count > most ? (uint32_t)most : view->coeff_block_count;
+}
+
+static inline uint32_t recon_mb_blocks(const struct rec_mb *mb)
+{
+    return (uint32_t)(__builtin_popcount(mb->coded[0]) + __builtin_popcount(mb->coded[1]) +
+                      __builtin_popcount(mb->coded[2]));
 }
 
 static inline bool recon_item_blurred(const struct recon_item *item)

@@ -127,6 +127,23 @@ static uint64_t tables_place(const struct recon_item *items, uint32_t count, uin
     return words;
 }
 
+bool recon_takes_rows(const struct recon *r, const struct rec_view *view)
+{
+    return !has_switching_slices(view) && !r->worst.generic_format &&
+           recon_packed_blocks(r, view) == view->coeff_block_count;
+}
+
+/* Rows that the batch before this one has done are not done again. */
+static void rows_plan(const struct recon *r, const struct recon_picture *p,
+                      struct recon_chunk *chunk)
+{
+    if (p->end_row)
+        chunk->row_end = p->end_row;
+    if (p->first_row && p->first_row == r->begun.rows && p->slot == r->begun.slot &&
+        recon_takes_rows(r, p->view))
+        chunk->row_first = p->first_row;
+}
+
 void recon_chunk_plan(const struct recon *r, uint64_t room, const struct recon_picture *pictures,
                       uint32_t n, struct recon_item *items, uint32_t m, struct recon_chunk *chunk)
 {
@@ -157,6 +174,8 @@ void recon_chunk_plan(const struct recon *r, uint64_t room, const struct recon_p
     }
     shape.generic_format |= shape.has_switching;
     shape.pictures = c.pictures;
+    shape.unfinished = taken == 1 && pictures->view && pictures->end_row;
+    shape.has_deblock |= shape.unfinished; /* for the strengths, which later rows may want */
     shape.mb_total = (uint32_t)c.mbs;
     shape.coeff_block_total = (uint32_t)c.coeff_blocks;
     shape.deliveries = taken < n ? 0 : m < r->delivery_capacity ? m : r->delivery_capacity;
@@ -165,7 +184,10 @@ void recon_chunk_plan(const struct recon *r, uint64_t room, const struct recon_p
                                   .items = items,
                                   .delivery_count = shape.deliveries,
                                   .shape = shape,
+                                  .row_end = r->params.mb_height,
                                   .copies = copies};
+    if (taken == 1 && pictures->view)
+        rows_plan(r, pictures, chunk);
     uint64_t tables = 4 * tables_place(items, shape.deliveries, NULL);
     chunk->bytes =
         sections_lay_out(r, &c, deliveries_bytes(shape.deliveries) + tables, chunk->sections);
@@ -185,12 +207,6 @@ static void section_put(const struct recon *r, struct recon_flight *f,
     recon_section_staged(f, section, &(VkBufferCopy){staged, to, bytes});
 }
 
-static uint32_t coeff_block_total(const struct rec_mb *mb)
-{
-    return (uint32_t)(__builtin_popcount(mb->coded[0]) + __builtin_popcount(mb->coded[1]) +
-                      __builtin_popcount(mb->coded[2]));
-}
-
 /* Macroblocks and their coefficient blocks without gaps; to and coefficient blocks are written in
  * order. */
 static void pack_compact(const struct recon *r, uint8_t *to, uint8_t *coeff_blocks,
@@ -199,7 +215,7 @@ static void pack_compact(const struct recon *r, uint8_t *to, uint8_t *coeff_bloc
     uint32_t next = 0, most = recon_packed_blocks(r, view);
     for (uint64_t i = 0; i < view->head.mb_count; i++) {
         struct rec_mb mb = view->mbs[i];
-        uint32_t n = coeff_block_total(&mb);
+        uint32_t n = recon_mb_blocks(&mb);
         if (n <= most - next && n <= view->coeff_block_count &&
             mb.coeff <= view->coeff_block_count - n)
             memcpy(coeff_blocks + (uint64_t)next * r->coeff_block_bytes,
@@ -223,6 +239,9 @@ static void pack_picture(struct recon *r, struct recon_flight *f, const struct r
     head.coeff_base = (uint32_t)c->coeff_blocks;
     head.weight_base = (uint32_t)c->weights;
     head.scaling_base = (uint32_t)c->scaling;
+    head.row_first = chunk->row_first;
+    head.row_end = chunk->row_end;
+    head.has_deblock |= chunk->shape.unfinished;
     section_put(r, f, chunk, BIND_PICTURES, c->pictures, &head, 1, sizeof(head));
     section_put(r, f, chunk, BIND_SLICES, c->slices, view->slices, view->slice_count,
                 sizeof(struct rec_slice));

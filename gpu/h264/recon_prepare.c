@@ -180,6 +180,34 @@ static void records_plan(struct recon *r, struct recon_flight *f, const struct r
     f->staged[piece->section] += piece->bytes;
 }
 
+/* Records of a picture that a batch reads: all, or where it has some rows those of them, and
+ * macroblocks of the row above. */
+struct records_part {
+    uint64_t mb_from, mb_to, block_from, block_to;
+};
+
+static struct records_part part_of(const struct recon *r, const struct recon_chunk *chunk,
+                                   const struct rec_view *view)
+{
+    uint64_t width = view->head.mb_width, blocks = recon_packed_blocks(r, view);
+    struct records_part part = {.mb_to = view->head.mb_count, .block_to = blocks};
+    if (!chunk->row_first && !chunk->shape.unfinished)
+        return part;
+    part = (struct records_part){.mb_from = chunk->row_first ? (chunk->row_first - 1) * width : 0,
+                                 .mb_to = chunk->row_end * width,
+                                 .block_from = blocks};
+    for (uint64_t i = chunk->row_first * width; i < part.mb_to; i++) {
+        uint64_t from = view->mbs[i].coeff, to = from + recon_mb_blocks(&view->mbs[i]);
+        if (from == to)
+            continue;
+        part.block_from = from < part.block_from ? from : part.block_from;
+        part.block_to = to > part.block_to ? to : part.block_to;
+    }
+    part.block_to = part.block_to > blocks ? blocks : part.block_to;
+    part.block_from = part.block_from > part.block_to ? part.block_to : part.block_from;
+    return part;
+}
+
 /* The large records of a picture, whose macroblocks and coefficient blocks begin there. Motion is 4
  * bytes in 5 of a picture without coefficients. Pictures without motion leave a gap that is not
  * uploaded. */
@@ -187,23 +215,26 @@ static void picture_plan(struct recon *r, struct recon_flight *f, const struct r
                          const struct rec_view *view, uint64_t mbs, uint64_t coeff_blocks)
 {
     const struct recon_section *sections = chunk->sections;
-    uint64_t blocks = recon_packed_blocks(r, view), count = view->head.mb_count;
-    bool compact = blocks != view->coeff_block_count;
+    struct records_part part = part_of(r, chunk, view);
+    bool compact = recon_packed_blocks(r, view) != view->coeff_block_count;
+    const uint8_t *coeffs = view->coeffs;
+    mbs += part.mb_from;
+    coeff_blocks += part.block_from;
     const struct recon_piece pieces[3] = {
         {.section = BIND_MBS,
          .to = sections[BIND_MBS].offset + mbs * sizeof(struct rec_mb),
-         .bytes = count * sizeof(struct rec_mb),
-         .from = compact ? NULL : view->mbs,
+         .bytes = (part.mb_to - part.mb_from) * sizeof(struct rec_mb),
+         .from = compact ? NULL : view->mbs + part.mb_from,
          .view = view},
         {.section = BIND_COEFFS,
          .to = sections[BIND_COEFFS].offset + coeff_blocks * r->coeff_block_bytes,
-         .bytes = blocks * r->coeff_block_bytes,
-         .from = compact ? NULL : view->coeffs,
+         .bytes = (part.block_to - part.block_from) * r->coeff_block_bytes,
+         .from = compact ? NULL : coeffs + part.block_from * r->coeff_block_bytes,
          .view = view},
         {.section = BIND_MOTION,
          .to = sections[BIND_MOTION].offset + mbs * sizeof(struct rec_motion),
-         .bytes = count * sizeof(struct rec_motion),
-         .from = view->motion}};
+         .bytes = (part.mb_to - part.mb_from) * sizeof(struct rec_motion),
+         .from = view->motion ? view->motion + part.mb_from : NULL}};
     for (int i = 0; i < 2 + (view->head.has_inter && view->motion); i++)
         records_plan(r, f, &pieces[i]);
 }

@@ -182,6 +182,11 @@ static bool plain_deblock(const struct recon_shape *shape)
     return shape->has_deblock && !shape->generic_format;
 }
 
+static bool plain_columns(const struct recon_shape *shape)
+{
+    return plain_deblock(shape) && !shape->unfinished;
+}
+
 /* Frames of any format: by diagonals, persistent, persistent on a software device. */
 static bool by_diagonals(const struct recon_shape *shape)
 {
@@ -408,7 +413,7 @@ const struct recon_pass recon_passes[] = {
      .reads = RECORDS | RECON_B(BIND_MOTION),
      .writes = RECON_B(BIND_STRENGTHS),
      .wanted = plain_deblock},
-    DEBLOCK_PASS("deblock", 32, 0, plain_deblock),
+    DEBLOCK_PASS("deblock", 32, 0, plain_columns),
     {.name = "deblock, any format: strengths",
      .stage = RECON_DEBLOCK,
      SHADER(generic_deblock_strength),

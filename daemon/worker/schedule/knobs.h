@@ -177,6 +177,12 @@
 #define LIVE_WATCH_CODERS        8
 /* ns, and after it was expected | measured, live p99 */
 #define LIVE_WATCH_AFTER_NS      1000000
+/* parts of a picture of one slice, reconstructed as they come; 1: none is | by design */
+#define LIVE_ROWS_PARTS          1
+/* macroblocks of such a picture, at least | by design */
+#define LIVE_ROWS_MBS            3600
+/* ns: rows are awaited on a software device | by design: only tests ask for that */
+#define LIVE_ROWS_TEST_NS        200000000
 /* ns: a picture takes the GPU less | measured, live p99 */
 #define LIVE_EXPECT_NS           5000000
 /* ns that the device's thread spins | measured: a sleeper takes 0.1 ms to wake */

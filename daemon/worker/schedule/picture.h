@@ -147,6 +147,15 @@ struct picture_block {
     struct picture *first; /* those that wait for this one */
 };
 
+/* Rows of macroblocks that are reconstructed while a coder decodes later ones (rows.h). */
+struct picture_rows {
+    uint32_t step;        /* so many at a time; 0: the picture is not for that */
+    uint32_t ready;       /* the first so many are decoded and checked, */
+    struct rec_seen seen; /* and what these have; */
+    uint32_t submitted;   /* and so many are on the device */
+    bool refused;         /* the device does not take them after all */
+};
+
 struct picture_slot {
     struct slots *slots; /* NULL: none yet */
     uint32_t seat;       /* window_slots.seat when it took its slot */
@@ -172,6 +181,7 @@ struct picture {
     struct picture_block block;
     struct frame_state frame; /* the owner's */
     struct picture_motion motion;
+    struct picture_rows rows;
 };
 #define PICTURE_ALIGN 64
 _Static_assert(offsetof(struct picture, entropy.slice_next) < PICTURE_ALIGN &&

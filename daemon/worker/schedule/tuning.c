@@ -42,6 +42,7 @@ static const struct tuning_name names[] = {
     NAME(choice, CHOICE_BYTES),
     NAME(join, JOIN_WAITING),
     NAME(awake, 64),
+    NAME(rows, 64),
 };
 
 static const struct tuning_name *name_find(const char *text, size_t size)

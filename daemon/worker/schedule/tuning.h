@@ -25,6 +25,7 @@ struct split_tuning {
     uint32_t choice;               /* enum split_choice */
     uint32_t join;                 /* enum split_join */
     uint32_t awake;                /* coders that expect a live picture, at most */
+    uint32_t rows;                 /* parts of a live picture of one slice; 1: it is one */
 };
 /* A batch has slices of like weight, or as many bytes as it can for the time of the GPU. */
 enum split_choice { CHOICE_ALIKE = 1, CHOICE_BYTES };

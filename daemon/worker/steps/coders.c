@@ -10,6 +10,7 @@
 #include "codec/h264_export.h"
 #include "daemon/worker/schedule/knobs.h"
 #include "daemon/worker/schedule/queues.h"
+#include "daemon/worker/schedule/rows.h"
 #include "daemon/worker/schedule/split.h"
 #include "daemon/worker/engine/session_internal.h"
 #include "daemon/worker/steps/admit.h"
@@ -22,6 +23,7 @@
 
 struct followed {
     uint32_t mbs;
+    bool bad; /* some are not among them */
     struct rec_seen seen;
 };
 
@@ -38,6 +40,8 @@ static bool follow_some(struct h264_slice *slice, struct followed *out, bool *an
     h264_picture_records(slice->pic, &view);
     if (records_validate_range(&view, from, to, &out->seen, NULL) == 0)
         out->mbs += to - from;
+    else
+        out->bad = true;
     return more;
 }
 
@@ -150,12 +154,34 @@ static void slices_done(struct engine *e, struct picture *p, uint32_t count)
     coder_decoded(&e->schedule, p, intact, source, now_ns());
 }
 
+/* The device may begin with the rows that are done. */
+static void announce_rows(struct engine *e, struct picture *p, const struct followed *f)
+{
+    for (uint32_t rows; !f->bad && (rows = rows_more(&e->schedule, p, f->mbs));) {
+        int64_t end = now_ns() + LIVE_ROWS_TEST_NS;
+        engine_lock(e);
+        rows_ready(&e->schedule, p, rows, &f->seen);
+        while (rows_awaited(&e->schedule, p) && now_ns() < end) {
+            engine_unlock(e);
+            spin_once();
+            engine_lock(e);
+        }
+        engine_unlock(e);
+    }
+}
+
 static void run_follow(struct engine *e, struct picture *p)
 {
     struct followed f = {0};
+    bool any;
+    rows_begin(&e->schedule, p);
     engine_unlock(e);
     double cpu = thread_cpu_seconds();
-    follow_slice(&p->pic->slices[0], &f);
+    while (follow_some(&p->pic->slices[0], &f, &any))
+        if (any)
+            announce_rows(e, p, &f);
+        else
+            spin_once();
     cpu = thread_cpu_seconds() - cpu;
     engine_lock(e);
     session_of(p->window)->stats.cpu_motion += cpu;

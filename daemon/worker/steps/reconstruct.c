@@ -32,6 +32,9 @@ static bool device_round(struct engine *e)
     for (struct slots *st = e->schedule.stores; st; st = st->next)
         any |=
             st->in_flight < most && !st->held_back && !e->gpu_lost && store_submit(e, store_of(st));
+    for (struct slots *st = e->schedule.stores; st; st = st->next)
+        any |= !st->in_flight && !st->held_back && !e->gpu_lost && /* a batch must find room */
+               store_submit_rows(e, store_of(st));
     return any;
 }
 

@@ -21,6 +21,7 @@ struct submission {
     uint64_t ticket;                /* of recon_submit */
     bool refused;                   /* by the device: nothing of it was done */
     bool awaited;                   /* the reader of a live stream waits for it */
+    struct h264_picture *begun;     /* rows of it alone, a reference; NULL: a batch */
     struct recon_picture *pictures; /* [batch.width] */
     struct rec_view *views;         /* [batch.width] */
     uint32_t delivery_count;

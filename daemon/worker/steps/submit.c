@@ -8,6 +8,7 @@
  */
 #include "daemon/worker/steps/reconstruct.h"
 
+#include "daemon/worker/schedule/rows.h"
 #include "proto/start_trace.h"
 
 /* ---- completion ---- */
@@ -33,7 +34,10 @@ static void submission_complete(struct engine *e, struct store *st, struct submi
 {
     const struct batch *b = &sub->batch;
     engine_unlock(e);
-    START_TRACE_FIRST("first batch is done");
+    if (b->count)
+        START_TRACE_FIRST("first batch is done");
+    h264_picture_unref(sub->begun);
+    sub->begun = NULL;
     for (uint32_t i = 0; i < b->count; i++)
         if (b->entries[i].picture)
             h264_picture_done(b->entries[i].picture->pic);
@@ -98,9 +102,10 @@ static void submission_prepare(struct submission *sub, uint32_t i, uint32_t slot
     if (p->outcome == OUTCOME_WHOLE &&
         (h264_picture_view(p->pic, view) || records_validate_slots(view, slots, &reason)))
         picture_spoil(p);
-    if (p->outcome == OUTCOME_WHOLE)
+    if (p->outcome == OUTCOME_WHOLE) {
         sub->pictures[i].view = view;
-    else if (!p->pic->non_existing)
+        sub->pictures[i].first_row = rows_done(p);
+    } else if (!p->pic->non_existing)
         h264_picture_damage(p->pic);
 }
 
@@ -163,6 +168,52 @@ static struct submission *submission_collect(struct engine *e, struct store *st)
         submission_prepare_all(e, sub);
     submission_deliver(e, sub);
     return sub->batch.count || sub->delivery_count ? sub : NULL;
+}
+
+/* False: the picture has to wait for its own batch. Without the lock: records before end_row are
+ * final. */
+static bool rows_prepare(const struct store *st, const struct recon_picture *rows,
+                         struct rec_view *view)
+{
+    const char *reason;
+    view->coeff_block_count = h264_view_blocks_until(view, rows->end_row * view->head.mb_width);
+    return records_validate_slots(view, st->slots.count, &reason) == 0 &&
+           recon_takes_rows(st->recon, view);
+}
+
+bool store_submit_rows(struct engine *e, struct store *st)
+{
+    struct submission *sub = st->spare;
+    struct picture *p = rows_take(&e->schedule, &st->slots);
+    if (!p)
+        return false;
+    int err = GPU_OK;
+    bool good = h264_picture_view_rows(p->pic, &p->rows.seen, &sub->views[0]) == 0;
+    sub->pictures[0] = (struct recon_picture){.view = &sub->views[0],
+                                              .slot = (uint32_t)p->pic->holder.slot,
+                                              .first_row = p->rows.submitted,
+                                              .end_row = p->rows.ready};
+    engine_unlock(e);
+    good = good && rows_prepare(st, &sub->pictures[0], &sub->views[0]);
+    if (good)
+        err = recon_submit(st->recon, sub->pictures, 1, NULL, 0, &sub->ticket);
+    engine_lock(e);
+    p->rows.refused = !good;
+    if (!good)
+        return true;
+    p->rows.submitted = sub->pictures[0].end_row;
+    sub->begun = h264_picture_ref(p->pic);
+    sub->batch.count = sub->delivery_count = 0;
+    sub->batch.serial = e->schedule.serial;
+    sub->awaited = !e->software;
+    sub->refused = err != 0;
+    if (err)
+        sub->ticket = 0;
+    store_append(st, sub);
+    START_TRACE_FIRST("first rows of a picture are submitted");
+    if (err)
+        engine_device_failed(e, err);
+    return true;
 }
 
 bool store_submit(struct engine *e, struct store *st)

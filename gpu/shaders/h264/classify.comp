@@ -145,8 +145,10 @@ void main()
     [[dont_unroll]] for (uint turn = 0u; turn <= WRITE; turn++) {
         writing = turn > 0u;
         [[dont_unroll]] for (uint i = t; i < CLASSIFY_BLOCKS; i += CLASSIFY_THREADS) {
-            uint index = gl_WorkGroupID.x * CLASSIFY_BLOCKS + i;
-            if (index >> 4 < pictures[picture].mb_count)
+            uint index = (pictures[picture].row_first * push.mb_width << 4) +
+                         gl_WorkGroupID.x * CLASSIFY_BLOCKS + i;
+            if (index >> 4 <
+                min(pictures[picture].mb_count, pictures[picture].row_end * push.mb_width))
                 look_at(picture, index >> 4, index & 15u);
         }
         barrier();

@@ -74,8 +74,10 @@ void main()
 {
     uint picture = push.first_picture + gl_WorkGroupID.y, t = gl_LocalInvocationIndex & 31u,
          local_mb = gl_LocalInvocationIndex >> 5;
-    uint addr = gl_WorkGroupID.x * GROUP_MBS + local_mb;
+    uint addr =
+        pictures[picture].row_first * push.mb_width + gl_WorkGroupID.x * GROUP_MBS + local_mb;
     bool inside = gl_WorkGroupID.y < push.picture_count && addr < pictures[picture].mb_count &&
+                  addr < pictures[picture].row_end * push.mb_width &&
                   uint(pictures[picture].has_deblock) != 0u;
     if (t < 4u)
         words[local_mb * 4u + t] = 0u;

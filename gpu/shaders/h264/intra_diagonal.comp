@@ -24,6 +24,8 @@ void main()
         return;
     rec_picture picture = pictures[index];
     uint addr = uint(at.y) * push.mb_width + uint(at.x);
+    if (uint(at.y) < picture.row_first || uint(at.y) >= picture.row_end)
+        return;
     if (!is_intra(uint(mbs[picture.mb_base + addr].kind)))
         return;
     int t = LANE, layer = int(picture.work);

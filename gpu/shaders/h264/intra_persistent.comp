@@ -5,7 +5,7 @@
  * the intra macroblocks of its row. It waits only if a macroblock above is intra and its samples
  * are used. That row has a lower ticket, so the dispatch ends on any device. Samples pass from row
  * to row inside the words that a reader waits for (lib/progress.glsl). So there is no separate flag
- * and no memory barrier.
+ * and no memory barrier. Rows that an earlier batch has done are read from the image.
  *
  * The chain from one macroblock to the next bounds the time, so other work runs beside it. Four
  * roles, a subgroup of 32 each, go through the row in step:
@@ -56,6 +56,7 @@ shared uint row_count;
 /* The row: where its records, coefficient blocks and samples lie. */
 uint row_base, row_coeff;
 int row_y, row_layer;
+bool row_follows; /* the row above is of this batch */
 
 void find_intra()
 {
@@ -68,7 +69,7 @@ void find_intra()
     for (uint x = t; x < push.mb_width; x += size) {
         if (is_intra(uint(mbs[row_base + x].kind)))
             atomicOr(intra_here[x >> 5], 1u << (x & 31u));
-        if (row_y > 0 && is_intra(uint(mbs[row_base - push.mb_width + x].kind)))
+        if (row_follows && is_intra(uint(mbs[row_base - push.mb_width + x].kind)))
             atomicOr(intra_above[x >> 5], 1u << (x & 31u));
     }
     barrier();
@@ -250,6 +251,9 @@ void main()
         return;
     row_y = int(ticket / push.picture_count);
     row_layer = int(picture.work);
+    if (uint(row_y) < picture.row_first || uint(row_y) >= picture.row_end)
+        return;
+    row_follows = uint(row_y) > picture.row_first;
     row_base = picture.mb_base + uint(row_y) * push.mb_width;
     row_coeff = picture.coeff_base;
     find_intra();

@@ -380,6 +380,12 @@ static void put_frame(struct recon *r, const struct recon_delivery *d)
     }
 }
 
+bool recon_takes_rows(const struct recon *r, const struct rec_view *view)
+{
+    return view->slices[0].slice_type < 3;
+}
+
+/* Rows alone are left for the rest of their picture. */
 int recon_submit(struct recon *r, const struct recon_picture *pictures, uint32_t n,
                  const struct recon_delivery *deliveries, uint32_t m, uint64_t *ticket)
 {
@@ -390,6 +396,8 @@ int recon_submit(struct recon *r, const struct recon_picture *pictures, uint32_t
     for (uint32_t i = 0; i < n; i++)
         if (!pictures[i].view)
             copy_frame(r, &pictures[i]);
+        else if (pictures[i].end_row)
+            continue;
         else if (ref_reconstruct(pictures[i].view, r->frames, r->params.slots, r->work))
             return GPU_ERR_INVALID;
     for (uint32_t i = 0; i < m; i++)

@@ -34,7 +34,7 @@ static const struct {
     {"sizes", check_group_sizes},         {"formats", check_group_formats},
     {"fields", check_group_fields},       {"mbaff", check_group_mbaff},
     {"switching", check_group_switching}, {"growth", check_group_growth},
-    {"convert", check_group_convert},
+    {"convert", check_group_convert},     {"rows", check_group_rows},
 };
 #define ENTROPY_FILES  256
 #define GROUP_COUNT    (sizeof(groups) / sizeof(groups[0]))

@@ -37,6 +37,7 @@ struct check_env {
     } format;
     uint8_t structure, mbaff, colour_plane; /* of the pictures that check_picture_create makes */
     bool switching;                         /* slices may be SP and SI */
+    bool rows;                              /* batches of one picture come in rows */
     struct recon *recons[CHECK_KINDS];
     struct ref_frame *frames[CHECK_SLOTS], *unfiltered[CHECK_SLOTS];
     void *got[3];            /* samples of 8 or 16 bits */
@@ -119,6 +120,9 @@ struct check_picture *check_build_any(struct check_env *env, uint32_t index, int
 /* Reconstruct n pictures as a batch both ways and compare. Frees them. 0, or -1 after a mismatch or
  * an error (reported). */
 int check_run(struct check_env *env, struct check_picture **pictures, uint32_t n);
+
+/* One picture of 4:2:0 by one way, some rows after others. As recon_wait. */
+int check_submit_rows(struct check_env *env, struct recon *r, const struct check_picture *picture);
 
 /* Reconstruct them both ways without any comparison. Frees them. 0, or -1 (reported). */
 int check_submit(struct check_env *env, struct check_picture **pictures, uint32_t n);
@@ -208,6 +212,7 @@ int check_group_mbaff(struct check_env *env);
 int check_group_switching(struct check_env *env);
 int check_group_growth(struct check_env *env);
 int check_group_convert(struct check_env *env);
+int check_group_rows(struct check_env *env);
 
 /* Report a case that no input exercised. */
 int check_uncovered(struct check_env *env, const char *what, unsigned a, unsigned b, unsigned c);

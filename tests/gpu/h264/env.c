@@ -223,6 +223,8 @@ static int submit_kind(struct check_env *env, struct check_picture **pictures, u
     struct recon *r = env->recons[kind];
     uint64_t ticket = 0;
     uint32_t m = 0;
+    if (env->rows)
+        return check_submit_rows(env, r, pictures[0]);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t slot = pictures[i]->view.head.slot;
         jobs[i] = (struct recon_picture){.view = &pictures[i]->view, .slot = slot};
