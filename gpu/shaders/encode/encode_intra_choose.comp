@@ -11,8 +11,8 @@
 /* Bits of a kind: 4x4, 8x8, 16x16 */
 const uint kind_bits[3] = uint[3](40u, 20u, 5u);
 
-shared uint sums8[4][NXN_MODES], sums[4];           /* SATD by mode, of 8x8 blocks and of 16x16 */
-shared uint block_costs[2][16], block_modes[2][16]; /* of 4x4, and of 8x8 blocks, by blkIdx */
+shared uint sums8[4][NXN_MODES], sums[4];    /* SATD by mode, of 8x8 blocks and of 16x16 */
+shared uint kind_costs[2], kind_modes[2][2]; /* of 4x4, and of 8x8 blocks */
 shared uint chroma_costs[4];
 shared int borders[4][25];   /* of 8x8 blocks, filtered */
 shared ivec3 plane_terms[3]; /* of plane prediction: at the middle, by column, by row */
@@ -46,18 +46,23 @@ uint mode_cost(uint satd, uint mode, uint predicted)
     return satd == SATD_NONE ? NO_COST : satd + weighed_bits(mode == predicted ? 1u : 6u);
 }
 
+/* A block's mode and cost join those of its kind. */
+void block_add(uint kind, uint blk, uint cost, uint mode)
+{
+    atomicAdd(kind_costs[kind], cost);
+    atomicOr(kind_modes[kind][blk >> 3], mode << 4u * (blk & 7u));
+}
+
 void choose_4x4(uint blk, uint avail)
 {
-    uint predicted = mode_predicted(avail, block_place(blk));
-    block_costs[0][blk] = NO_COST;
-    for (uint mode = 0u; mode < NXN_MODES; mode++) {
+    uint predicted = mode_predicted(avail, block_place(blk)), best = NO_COST, chosen = 0u;
+    [[unroll]] for (uint mode = 0u; mode < NXN_MODES; mode++) {
         uint cost = mode_cost(uint(levels[record_at(mb) * MB_LEVELS + blk * NXN_MODES + mode]),
                               mode, predicted);
-        if (cost < block_costs[0][blk]) {
-            block_costs[0][blk] = cost;
-            block_modes[0][blk] = mode;
-        }
+        chosen = cost < best ? mode : chosen;
+        best = min(cost, best);
     }
+    block_add(0u, blk, best, chosen);
 }
 
 /* ---- 8x8 blocks: four threads have one, and a mode ---- */
@@ -107,16 +112,14 @@ void choose_8x8(uint b, uint avail)
 {
     ivec2 place = block_place(4u * b);
     block_sides s = sides_of(avail, place, 2);
-    uint predicted = mode_predicted(avail, place);
-    block_costs[1][4u * b] = NO_COST;
-    for (uint mode = 0u; mode < NXN_MODES; mode++) {
+    uint predicted = mode_predicted(avail, place), best = NO_COST, chosen = 0u;
+    [[unroll]] for (uint mode = 0u; mode < NXN_MODES; mode++) {
         uint cost =
             serves(s, REC_NEEDS_NXN, mode) ? mode_cost(sums8[b][mode], mode, predicted) : NO_COST;
-        if (cost < block_costs[1][4u * b]) {
-            block_costs[1][4u * b] = cost;
-            block_modes[1][4u * b] = mode;
-        }
+        chosen = cost < best ? mode : chosen;
+        best = min(cost, best);
     }
+    block_add(1u, 4u * b, best, chosen);
 }
 
 /* ---- whole components ---- */
@@ -221,7 +224,9 @@ void main()
     if (t < 4u * NXN_MODES)
         sums8[t / NXN_MODES][t % NXN_MODES] = 0u;
     if (t < 4u)
-        sums[t] = 0u;
+        sums[t] = kind_modes[t >> 1][t & 1u] = 0u;
+    if (t < 2u)
+        kind_costs[t] = weighed_bits(kind_bits[t]);
     tile_source(false);
     own_source(source, own_corner());
     if (big) {
@@ -234,11 +239,9 @@ void main()
     if (t >= 32u && t < 36u && big)
         choose_8x8(t - 32u, avail);
     barrier();
+    bool chroma = (flags & ENC_CHROMA) != 0u;
+    if (chroma)
+        chroma_whole(s);
     if (t == 0u)
-        kinds_choose(avail, big);
-    if ((flags & ENC_CHROMA) == 0u)
-        return;
-    chroma_whole(s);
-    if (t == 0u)
-        chroma_choose(avail);
+        kinds_choose(avail, big, chroma);
 }

@@ -5,19 +5,6 @@
 #ifndef PELTON_ENCODE_INTRA_KINDS_GLSL
 #define PELTON_ENCODE_INTRA_KINDS_GLSL
 
-/* Cost and modes of kind 0 (4x4) or 1 (8x8) */
-void kind_sum(uint kind)
-{
-    uint at = record_at(mb), cost = weighed_bits(kind_bits[kind]), modes[2] = uint[2](0u, 0u);
-    for (uint blk = 0u; blk < 16u; blk += kind == 0u ? 1u : 4u) {
-        cost += block_costs[kind][blk];
-        modes[blk >> 3] |= block_modes[kind][blk] << 4u * (blk & 7u);
-    }
-    intra[at].kind_cost[kind] = cost;
-    intra[at].kind_modes[kind][0] = modes[0];
-    intra[at].kind_modes[kind][1] = modes[1];
-}
-
 /* The best of four modes, by sums of this macroblock or costs of chroma */
 uint whole_choose(uint avail, bool chroma, out uint best)
 {
@@ -34,34 +21,39 @@ uint whole_choose(uint avail, bool chroma, out uint best)
     return chosen;
 }
 
-void kinds_choose(uint avail, bool big)
+void kinds_choose(uint avail, bool big, bool chroma)
 {
-    uint at = record_at(mb), best, kind = REC_MB_INTRA_4X4;
-    uint mode = whole_choose(avail, false, best);
-    kind_sum(0u);
-    intra[at].kind_cost[1] = NO_COST;
-    intra[at].kind_modes[1][0] = intra[at].kind_modes[1][1] = 0u;
-    if (big)
-        kind_sum(1u);
-    intra[at].kind_cost[2] = best + weighed_bits(kind_bits[2]);
+    uint at = record_at(mb), best = kind_costs[0], whole, of_chroma = 0u, chroma_mode = 0u;
+    uvec2 modes = uvec2(kind_modes[0][0], kind_modes[0][1]);
+    uint kind = REC_MB_INTRA_4X4, mode = whole_choose(avail, false, whole);
+    uint wide = big ? kind_costs[1] : NO_COST;
+    whole += weighed_bits(kind_bits[2]);
+    if (chroma)
+        chroma_mode = whole_choose(avail, true, of_chroma);
+    for (uint i = 0u; i < 2u; i++) {
+        intra[at].kind_cost[i] = i == 0u ? best : wide;
+        for (uint k = 0u; k < 2u; k++)
+            intra[at].kind_modes[i][k] = i == 0u ? modes[k] : kind_modes[1][k];
+    }
+    intra[at].kind_cost[2] = whole;
     intra[at].kind_modes[2][0] = mode;
     intra[at].kind_modes[2][1] = 0u;
-    for (uint i = 1u; i < 3u; i++)
-        if (intra[at].kind_cost[i] < intra[at].kind_cost[kind])
-            kind = i;
+    if (wide < best) {
+        kind = REC_MB_INTRA_8X8;
+        best = wide;
+        modes = uvec2(kind_modes[1][0], kind_modes[1][1]);
+    }
+    if (whole < best) {
+        kind = REC_MB_INTRA_16X16;
+        best = whole;
+        modes = uvec2(mode, 0u);
+    }
     intra[at].kind = uint8_t(kind);
-    intra[at].modes[0] = intra[at].kind_modes[kind][0];
-    intra[at].modes[1] = intra[at].kind_modes[kind][1];
-    intra[at].cost = intra[at].kind_cost[kind];
-    intra[at].chroma_mode = uint8_t(0);
+    intra[at].modes[0] = modes.x;
+    intra[at].modes[1] = modes.y;
+    intra[at].cost = best + of_chroma;
+    intra[at].chroma_mode = uint8_t(chroma_mode);
     intra[at].reserved[0] = intra[at].reserved[1] = uint8_t(0);
-}
-
-void chroma_choose(uint avail)
-{
-    uint at = record_at(mb), best;
-    intra[at].chroma_mode = uint8_t(whole_choose(avail, true, best));
-    intra[at].cost += best;
 }
 
 #endif
