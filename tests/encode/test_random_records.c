@@ -6,7 +6,35 @@
 #include "random_records.h"
 #include "codec/h264.h"
 #include "codec/h264_stream.h"
+#include "encode/picture_writer.h"
 #include "tests/encode/same_records.h"
+
+/* All slices at the same time have the bytes that they have one after the other. */
+static void check_together(struct world *w, struct slice_scratch *scratch)
+{
+    struct slice_stream stream = {&w->sps, &w->pps, &w->limits};
+    struct h264_slice_header header = {.nal_unit_type = 1, .nal_ref_idc = 1, .frame_num = 1};
+    struct slice_sums sums = {0};
+    struct bit_writer want = {0}, got = {0};
+    struct picture_writer *writer = picture_writer_create(w->slices);
+    char why[ENCODING_WHY] = "";
+    assert_non_null(writer);
+    for (unsigned i = 0; i < w->slices; i++) {
+        struct h264_slice_header h = header;
+        assert_int_equal(slice_header_of(&stream, &w->made.view, i, &h, why), 0);
+        assert_int_equal(slice_write(scratch, &stream, &w->made.view, &h, &want, &sums, why), 0);
+    }
+    picture_end(&w->made.view, &sums, &want);
+    for (int time = 0; time < 2; time++) { /* the second one finds what the first one left */
+        got.bits = 0;
+        assert_int_equal(picture_write(writer, &stream, &w->made.view, &header, &got, why), 0);
+        assert_int_equal(got.bits, want.bits);
+        assert_memory_equal(got.data, want.data, want.bits / 8);
+    }
+    picture_writer_free(writer);
+    bit_writer_free(&want);
+    bit_writer_free(&got);
+}
 
 static void write_picture(struct world *w, struct slice_scratch *scratch, unsigned number)
 {
@@ -24,6 +52,8 @@ static void write_picture(struct world *w, struct slice_scratch *scratch, unsign
             fail_msg("refused: %s", why);
     }
     picture_end(&w->made.view, &sums, &w->out);
+    if (w->slices > 1)
+        check_together(w, scratch);
 }
 
 /* The picture as the parser sees it; its references have any slot. */
