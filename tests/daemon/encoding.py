@@ -139,8 +139,8 @@ def slow(place):
 
 def beside(args, folder):
     """The encoder is far too slow. A reader of frames has each of them."""
-    with Place(args, folder, "-c", "encoding.width=640", "-c", "encoding.height=480",
-               "-c", "encoding.quality=0", size=(640, 480), rate=4) as place:
+    with Place(args, folder, "-c", "encoding.width=1280", "-c", "encoding.height=720",
+               "-c", "encoding.quality=0", size=(1280, 720), rate=8) as place:
         with place.open(policy="lossless", pix_fmt="gray") as frames, place.units() as units:
             first, stretch = take(units, 1)[0], t.Stretch()
             got = [(f.sequence, sum(f.dropped))
