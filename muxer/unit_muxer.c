@@ -102,9 +102,8 @@ static int header_write(struct unit_muxer *m)
     if (!strcmp(m->params.format, "mp4")) {
         /* What is written can be played, wherever it breaks off. */
         av_dict_set(&options, "movflags",
-                    m->params.each_unit
-                        ? "empty_moov+default_base_moof+frag_discont+frag_every_frame"
-                        : "empty_moov+default_base_moof+frag_discont+frag_keyframe",
+                    m->params.each_unit ? "empty_moov+default_base_moof+frag_discont+frag_custom"
+                                        : "empty_moov+default_base_moof+frag_discont+frag_keyframe",
                     0);
         av_dict_set_int(&options, "frag_duration", m->params.each_unit ? 0 : LATENCY_US, 0);
         /* An initialization segment that follows another one goes on at its time, not at 0. */
@@ -228,6 +227,9 @@ int unit_muxer_add(struct unit_muxer *m, const struct pelton_frame *unit)
     p->flags = flags;
     rc = av_write_frame(m->mux, p);
     av_packet_unref(p);
+    /* else a fragment is written when the next unit comes */
+    if (rc >= 0 && m->params.each_unit && !strcmp(m->params.format, "mp4"))
+        rc = av_write_frame(m->mux, NULL);
     if (rc >= 0 && m->mux->pb) {
         avio_flush(m->mux->pb);
         rc = m->mux->pb->error;

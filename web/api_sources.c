@@ -53,7 +53,7 @@ void source_write(struct json *j, const struct pelton_source *s, const struct wa
     json_int(j, "readers", s->readers);
     json_text(j, "address", s->uri);
     json_bool(j, "camera", camera);
-    json_bool(j, "encoded", !camera);
+    json_bool(j, "encoded", true);
     json_bool(j, "live", !source_is_file(s));
     json_bool(j, "software", d->known && (d->status.software || d->status.libavcodec));
     format_write(j, s);

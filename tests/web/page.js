@@ -114,6 +114,31 @@ const steps = {
       frames: v.getVideoPlaybackQuality().totalVideoFrames,
     }));
   },
+  // From now on: when the canvas shows which number (tests/daemon/numbered.py), in ms since 1970.
+  async watch({ of }) {
+    await page.evaluate((of) => {
+      const small = new OffscreenCanvas(64, 1), paper = small.getContext("2d",
+        { willReadFrequently: true });
+      const seen = globalThis.numbersSeen = [];
+      const look = () => {
+        requestAnimationFrame(look);
+        const from = document.querySelector(of);
+        if (!from.width) return;
+        paper.drawImage(from, 0, from.height / 4, from.width, 1, 0, 0, 64, 1);
+        const row = paper.getImageData(0, 0, 64, 1).data, level = (i) => row[4 * (8 * i + 4)];
+        const bits = [2, 3, 4, 5, 6, 7].map((i) => +(level(i) > (level(0) + level(1)) / 2));
+        const even = bits.reduce((a, b) => a + b) % 2 === 0;
+        if (!even || level(0) - level(1) < 30) return;
+        const number = bits.slice(0, 5).reduce((a, b) => 2 * a + b);
+        if (seen.at(-1)?.[1] !== number)
+          seen.push([performance.timeOrigin + performance.now(), number]);
+      };
+      look();
+    }, of);
+  },
+  async watched() {
+    return page.evaluate(() => globalThis.numbersSeen.splice(0));
+  },
   // The page's script does nothing for so long.
   async stall({ ms }) {
     await page.evaluate((ms) => {

@@ -40,11 +40,13 @@ async function playEncoded(url, Media) {
     if (!stopped) previewEnded();
   } catch (error) {
     ending.abort();
-    if (stopped) return;
-    if ([403, 404, 415].includes(error.status) || error instanceof Unplayable)
-      previewFallsBack(error.message.replace(/[.]?$/, "."));
-    else previewFailed(error.message);
+    if (!stopped) encodedFails(error);
   }
+}
+function encodedFails(error) {
+  if ([403, 404, 415].includes(error.status) || error instanceof Unplayable)
+    previewFallsBack(error.message.replace(/[.]?$/, "."));
+  else previewFailed(error.message);
 }
 
 class Player {
@@ -59,28 +61,18 @@ class Player {
     else this.buffer = this.source.addSourceBuffer(type);
   }
   async run(reader, signal) {
-    let rest = new Uint8Array(0),
+    let head = [];
+    const ahead = () => !this.live && this.ahead() > AHEAD_S && !signal.aborted;
+    for await (const [kind, box] of boxesRead(reader)) {
+      head.push(box);
+      if (kind === "moov") this.type(`video/mp4; codecs="${codecOf(box)}"`);
+      if (kind === "moof" && beginsWithKey(box)) this.keys.push(this.end());
+      if (kind !== "moov" && kind !== "mdat") continue;
+      await this.append(await new Blob(head).arrayBuffer());
       head = [];
-    for (;;) {
-      while (!this.live && this.ahead() > AHEAD_S && !signal.aborted) await pause(100);
-      const { value, done } = await reader.read();
-      if (done) return this.finish(signal);
-      const all = new Uint8Array(rest.length + value.length);
-      all.set(rest);
-      all.set(value, rest.length);
-      let at = 0;
-      for (const [kind, from, to] of boxes(all, 0, all.length)) {
-        const box = all.slice(from, to);
-        head.push(box);
-        at = to;
-        if (kind === "moov") this.type(`video/mp4; codecs="${codecOf(box)}"`);
-        if (kind === "moof" && beginsWithKey(box)) this.keys.push(this.end());
-        if (kind !== "moov" && kind !== "mdat") continue;
-        await this.append(await new Blob(head).arrayBuffer());
-        head = [];
-      }
-      rest = all.slice(at);
+      while (ahead()) await pause(100);
     }
+    await this.finish(signal);
   }
   async append(bytes) {
     try {
@@ -155,6 +147,23 @@ function* boxes(bytes, at, end) {
     at += size;
   }
 }
+/* [kind, bytes] of each box of an answer's body, as it comes. */
+async function* boxesRead(reader) {
+  let rest = new Uint8Array(0);
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const all = new Uint8Array(rest.length + value.length);
+    all.set(rest);
+    all.set(value, rest.length);
+    let at = 0;
+    for (const [kind, from, to] of boxes(all, 0, all.length)) {
+      yield [kind, all.slice(from, to)];
+      at = to;
+    }
+    rest = all.slice(at);
+  }
+}
 /* Sizes of the optional fields of these boxes, by the bits that tell them. */
 const FIELDS = {
   tfhd: { 0x1: 8, 0x2: 4, 0x8: 4, 0x10: 4, 0x20: 4 },
@@ -182,12 +191,14 @@ function beginsWithKey(moof) {
   }
   return !((flags ?? preset ?? 0) & NOT_SYNC);
 }
-function codecOf(moov) {
+/* The contents of avcC: AVCDecoderConfigurationRecord (ISO/IEC 14496-15). */
+function avcOf(moov) {
   for (let i = 4; i + 8 <= moov.length; i++)
     if (moov[i] === 0x61 && moov[i + 1] === 0x76 && moov[i + 2] === 0x63 && moov[i + 3] === 0x43)
-      return (
-        "avc1." +
-        [...moov.subarray(i + 5, i + 8)].map((b) => b.toString(16).padStart(2, "0")).join("")
-      );
+      return moov.subarray(i + 4, i - 4 + word(moov, i - 4));
   throw new Unplayable("The stream has no H.264");
+}
+function codecOf(moov) {
+  const bytes = [...avcOf(moov).subarray(1, 4)];
+  return "avc1." + bytes.map((b) => b.toString(16).padStart(2, "0")).join("");
 }

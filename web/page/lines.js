@@ -13,7 +13,8 @@ const python = (text) =>
 function showLines() {
   const base = location.origin + "/streams/" + named(chosen),
     pictures = python(base + ".mjpeg");
-  const live = base + (sources.get(chosen).told.encoded ? ".ts" : ".mjpeg");
+  const told = sources.get(chosen).told,
+    live = base + (told.encoded && !told.camera ? ".ts" : ".mjpeg");
   const header = '"Authorization: Bearer $PELTON_TOKEN"',
     sign = (text) => (tokens ? text + " " : "");
   const extra = 'extra-headers="h,Authorization=(string)\\"Bearer $PELTON_TOKEN\\""';

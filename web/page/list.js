@@ -162,7 +162,7 @@ function showOver() {
   $("over").hidden =
     linked && preview.shown && (state === "running" || state === "closed" || preview.paused);
   const dim = !$("over").hidden;
-  $("picture").style.opacity = $("video").style.opacity = dim ? 0.4 : 1;
+  $("picture").style.opacity = $("video").style.opacity = $("drawn").style.opacity = dim ? 0.4 : 1;
   const over = state === "ended" && !preview.paused;
   put($("play"), over ? "Play again" : preview.paused ? "Play" : "Pause");
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The live picture: MJPEG in an image, or fragmented MP4 by MediaSource (encoded.js).
+ * The live picture: MJPEG in an image, or fragmented MP4 by MediaSource (encoded.js). H.264 of a
+ * camera is drawn by WebCodecs (drawn.js), where the browser has that.
  */
 /* ---- preview ---- */
 
@@ -28,15 +29,19 @@ function startPreview() {
   stopPreview();
   const s = sources.get(chosen);
   if (!s || !linked || preview.paused || document.hidden) return showOver();
-  const media = window.ManagedMediaSource || window.MediaSource;
-  preview.kind ??= s.told.encoded && media ? "mp4" : "mjpeg";
+  const media = window.ManagedMediaSource || window.MediaSource,
+    drawn = s.told.camera && canDraw();
+  /* a CPU makes JPEG more easily than H.264 */
+  preview.kind ??=
+    s.told.encoded && (media || drawn) && !(s.told.camera && s.told.software) ? "mp4" : "mjpeg";
   document.querySelectorAll("[name=kind]").forEach((e) => {
     e.checked = e.value === preview.kind;
   });
   const path = "/streams/" + named(chosen);
   put($("preview-note"), preview.note);
   $("preview-note").hidden = !preview.note;
-  if (preview.kind === "mp4") playEncoded(path + ".mp4", media);
+  if (preview.kind === "mp4" && drawn) playDrawn(path + ".mp4");
+  else if (preview.kind === "mp4") playEncoded(path + ".mp4", media);
   else playPictures(`${path}.mjpeg?fps=15${previewSize()}`);
   showOver();
 }
@@ -46,7 +51,7 @@ function stopPreview() {
   preview.stop = null;
   preview.shown = false;
   preview.fault = "";
-  $("picture").hidden = $("video").hidden = true;
+  $("picture").hidden = $("video").hidden = $("drawn").hidden = true;
 }
 /* A pause keeps the last picture, and ends the transfer. */
 function pausePreview() {
