@@ -7,6 +7,7 @@
 #include "client/frame_encoder.h"
 
 #include "client/av_picture.h"
+#include "client/carried_sei.h"
 #include "client/convert.h"
 #include "client/encode_device.h"
 #include "client/turn.h"
@@ -26,6 +27,7 @@ struct frame_encoder {
     AVFrame *borrowed;
     struct turn turn;
     struct convert *convert;
+    struct carried_sei carried;
     struct encode_device *device;
     struct encoder_params params; /* of the encoder */
     struct encoder *encoder;      /* NULL: there was no picture yet */
@@ -70,6 +72,7 @@ void frame_encoder_ask(const struct client_options *o, struct pelton_open_params
 {
     params->pix_fmt = coded_format(o);
     params->any_pix_fmt = true;
+    params->side_data = PELTON_SIDE_KNOWN;
 }
 
 static struct rate_settings rate_settings_of(const struct encode_options *e)
@@ -158,6 +161,7 @@ void frame_encoder_free(struct frame_encoder *e)
     encode_device_close(e->device);
     turn_clear(&e->turn);
     convert_free(e->convert);
+    carried_sei_clear(&e->carried);
     memset(e->borrowed->data, 0, sizeof(e->borrowed->data));
     av_frame_free(&e->borrowed);
     free(e);
@@ -194,14 +198,18 @@ static int fail_encoding(const char *why, struct failure *f)
                      hint ? (int)(hint - why) : (int)strlen(why), why);
 }
 
-/* An encoder for pictures such as this one */
-static int encoder_fit(struct frame_encoder *e, const AVFrame *frame, struct failure *f)
+/* An encoder for pictures such as this one. time_codes: its source has room for them. That alone
+ * begins no sequence. */
+static int encoder_fit(struct frame_encoder *e, const AVFrame *frame, bool time_codes,
+                       struct failure *f)
 {
     struct encoder_params params;
     char why[ENCODING_WHY];
     params_fill(e, frame, &params);
+    params.encoding.time_codes = e->params.encoding.time_codes;
     if (e->encoder && !memcmp(&params, &e->params, sizeof(params)))
         return 0;
+    params.encoding.time_codes = time_codes;
     e->params = params;
     params.idr_pic_id = e->encoder ? encoder_idr_pic_id(e->encoder) : 0;
     encoder_free(e->encoder);
@@ -282,9 +290,11 @@ int frame_encoder_push(struct frame_encoder *e, const struct pelton_frame *frame
     struct encoder_frame in = {.pts = frame->pts};
     struct encoder_unit coded;
     int rc = picture_prepare(e, frame, &picture, f);
-    rc = rc ? rc : encoder_fit(e, picture, f);
+    rc = rc ? rc : encoder_fit(e, picture, frame->vui.pic_struct, f);
     if (rc)
         return rc;
+    if (!carried_sei_set(&e->carried, frame->side, &in))
+        return fail_with(f, X_OTHER, "close other programs", "out of memory");
     for (int i = 0; i < (picture->format == AV_PIX_FMT_GRAY8 ? 1 : 3); i++) {
         in.source.plane[i] = picture->data[i];
         in.source.stride[i] = (size_t)picture->linesize[i];

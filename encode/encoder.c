@@ -178,6 +178,16 @@ static int decide(const struct encoder *e, const struct encoder_frame *frame,
     return err == DECIDER_INVALID ? -1 : ENCODER_DEVICE;
 }
 
+/* A buffering period is the first message of its access unit (7.4.1.2.3). */
+static void write_messages(struct encoder *e, const struct encoder_frame *frame, bool key)
+{
+    struct bit_writer unit = {0};
+    hrd_write(&e->hrd, &e->rate, &e->sps.vui, key, frame->clock, &unit);
+    if (frame->messages)
+        sei_append(&unit, frame->messages);
+    sei_end(&unit, &e->out);
+}
+
 /* One try of a picture, into e->out */
 static int write_unit(struct encoder *e, const struct encoder_frame *frame,
                       const struct decider_wish *wish, char *why)
@@ -190,7 +200,7 @@ static int write_unit(struct encoder *e, const struct encoder_frame *frame,
     e->out.bits = 0;
     if (wish->idr)
         bit_writer_bytes(&e->out, e->sets.data, e->sets.bits / 8);
-    hrd_write(&e->hrd, &e->rate, &e->sps.vui, wish->idr, &e->out);
+    write_messages(e, frame, wish->idr);
     return write_slices(e, &view, &n, why);
 }
 

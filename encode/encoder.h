@@ -7,8 +7,10 @@
 #ifndef PELTON_ENCODE_ENCODER_H
 #define PELTON_ENCODE_ENCODER_H
 
+#include "codec/h264_sei.h"
 #include "encode/decider.h"
 #include "encode/rate_control.h"
+#include "encode/sei_writer.h"
 
 struct encoder_params {
     struct encoding encoding;
@@ -24,6 +26,10 @@ struct encoder_frame {
     int64_t pts; /* of any clock: it comes back with the unit */
     bool force_idr;
     const int8_t *qp_offsets; /* by macroblock, as in decider_wish; NULL: none */
+    /* SEI messages that go with the picture, as sei_writer.h makes them; NULL: none. Their bytes
+     * count for the picture's cap. */
+    const struct bit_writer *messages;
+    const struct h264_clock_timestamp *clock; /* with encoding.time_codes; NULL: none */
 };
 
 /* An access unit with its start codes */

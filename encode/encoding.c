@@ -249,6 +249,7 @@ static void fill_vui(const struct encoding *e, struct h264_vui *v)
         v->time_scale = 2 * e->rate;
         v->fixed_frame_rate = e->fixed_rate;
     }
+    v->pic_struct_present = e->time_codes;
     v->bitstream_restriction_flag = 1;
     v->log2_max_mv_length[0] = v->log2_max_mv_length[1] = 15; /* as the writer says */
     v->max_num_reorder_frames = 0;

@@ -37,6 +37,7 @@ struct encoding {
     bool fixed_rate;           /* no picture is ever left out */
     uint16_t sar_width, sar_height; /* 0: not known */
     struct encoding_colour colour;
+    bool time_codes; /* pic_struct_present_flag: each picture has a message for a clock timestamp */
     enum encoding_profile profile;
     uint8_t level_idc; /* Table A-1; 9: level 1b; 0: the least that allows all the rest */
     bool cabac;        /* entropy_coding_mode_flag */

@@ -6,7 +6,7 @@
 
 #include "encode/sei_writer.h"
 
-enum { CLOCK = 90000, DELAY_BITS = 32, TICKS = 2 /* of a picture */ };
+enum { CLOCK = 90000, DELAY_BITS = 32, TICKS = 2 /* of a picture */, OFFSET_BITS = 24 };
 
 void hrd_begin(struct hrd *h, const struct rate_control *rate, struct h264_vui *vui)
 {
@@ -24,6 +24,7 @@ void hrd_begin(struct hrd *h, const struct rate_control *rate, struct h264_vui *
     vui->initial_cpb_removal_delay_length = DELAY_BITS;
     vui->cpb_removal_delay_length = DELAY_BITS;
     vui->dpb_output_delay_length = DELAY_BITS;
+    vui->time_offset_length = OFFSET_BITS; /* as without a buffer */
 }
 
 /* The bits that are there now came in at the bit rate; the whole buffer takes the sum of both. */
@@ -40,17 +41,19 @@ static void write_period(const struct hrd *h, const struct rate_control *rate,
 }
 
 void hrd_write(const struct hrd *h, const struct rate_control *rate, const struct h264_vui *vui,
-               bool key, struct bit_writer *out)
+               bool key, const struct h264_clock_timestamp *clock, struct bit_writer *unit)
 {
-    struct h264_pic_timing timing = {.cpb_removal_delay = TICKS * h->since_period};
-    struct bit_writer unit = {0}, payload = {0};
-    if (!h->present)
+    struct h264_pic_timing timing = {.cpb_removal_delay = TICKS * h->since_period,
+                                     .clock_count = 1}; /* pic_struct 0 is a frame: Table D-1 */
+    struct bit_writer payload = {0};
+    if (!h->present && !vui->pic_struct_present)
         return;
-    if (key)
-        write_period(h, rate, vui, &unit);
+    if (h->present && key)
+        write_period(h, rate, vui, unit);
+    if (clock)
+        timing.clock[0] = *clock;
     sei_pic_timing(vui, &timing, &payload);
-    sei_payload(&unit, 1, &payload);
-    sei_end(&unit, out);
+    sei_payload(unit, 1, &payload);
 }
 
 void hrd_done(struct hrd *h, bool key)

@@ -16,8 +16,6 @@ static void write_number(size_t v, struct bit_writer *unit)
 
 void sei_bytes(struct bit_writer *unit, uint32_t type, const uint8_t *bytes, size_t size)
 {
-    if (!unit->bits)
-        write_nal_header(0, 6, unit);
     write_number(type, unit);
     write_number(size, unit);
     bit_writer_bytes(unit, bytes, size);
@@ -32,12 +30,22 @@ void sei_payload(struct bit_writer *unit, uint32_t type, struct bit_writer *payl
     bit_writer_free(payload);
 }
 
+void sei_append(struct bit_writer *unit, const struct bit_writer *other)
+{
+    unit->failed |= other->failed;
+    bit_writer_bytes(unit, other->data, other->bits / 8);
+}
+
 void sei_end(struct bit_writer *unit, struct bit_writer *out)
 {
-    if (unit->bits) {
-        bit_writer_trailing(unit);
-        bit_writer_nal(out, unit);
+    struct bit_writer nal = {0};
+    if (unit->bits || unit->failed) {
+        write_nal_header(0, 6, &nal);
+        sei_append(&nal, unit);
+        bit_writer_trailing(&nal);
+        bit_writer_nal(out, &nal);
     }
+    bit_writer_free(&nal);
     bit_writer_free(unit);
 }
 
@@ -112,4 +120,59 @@ void sei_recovery_point(const struct h264_recovery_point *point, struct bit_writ
     bit_writer_u(payload, 1, point->exact_match_flag);
     bit_writer_u(payload, 1, point->broken_link_flag);
     bit_writer_u(payload, 2, point->changing_slice_group_idc);
+}
+
+/* D.1.26 */
+void sei_frame_packing(const struct h264_frame_packing *p, struct bit_writer *payload)
+{
+    bool grid = !p->quincunx_sampling_flag && p->type != 5;
+    bit_writer_ue(payload, p->frame_packing_arrangement_id);
+    bit_writer_u(payload, 1, p->cancel_flag);
+    if (!p->cancel_flag) {
+        bit_writer_u(payload, 7, p->type);
+        bit_writer_u(payload, 1, p->quincunx_sampling_flag);
+        bit_writer_u(payload, 6, p->content_interpretation_type);
+        bit_writer_u(payload, 1, p->spatial_flipping_flag);
+        bit_writer_u(payload, 1, p->frame0_flipped_flag);
+        bit_writer_u(payload, 1, p->field_views_flag);
+        bit_writer_u(payload, 1, p->current_frame_is_frame0_flag);
+        bit_writer_u(payload, 1, p->frame0_self_contained_flag);
+        bit_writer_u(payload, 1, p->frame1_self_contained_flag);
+        for (unsigned i = 0; grid && i < 4; i++)
+            bit_writer_u(payload, 4, p->grid_position[i / 2][i % 2]);
+        bit_writer_u(payload, 8, 0); /* frame_packing_arrangement_reserved_byte */
+        bit_writer_ue(payload, p->repetition_period);
+    }
+    bit_writer_u(payload, 1, 0); /* frame_packing_arrangement_extension_flag */
+}
+
+/* D.1.27 */
+void sei_display_orientation(const struct h264_display_orientation *o, struct bit_writer *payload)
+{
+    bit_writer_u(payload, 1, o->cancel_flag);
+    if (o->cancel_flag)
+        return;
+    bit_writer_u(payload, 1, o->hor_flip);
+    bit_writer_u(payload, 1, o->ver_flip);
+    bit_writer_u(payload, 16, o->anticlockwise_rotation);
+    bit_writer_ue(payload, o->repetition_period);
+    bit_writer_u(payload, 1, 0); /* display_orientation_extension_flag */
+}
+
+/* D.1.29 */
+void sei_mastering_display(const struct h264_mastering_display *d, struct bit_writer *payload)
+{
+    for (unsigned i = 0; i < 6; i++)
+        bit_writer_u(payload, 16, d->primaries[i / 2][i % 2]);
+    for (unsigned i = 0; i < 2; i++)
+        bit_writer_u(payload, 16, d->white_point[i]);
+    bit_writer_u(payload, 32, d->max_luminance);
+    bit_writer_u(payload, 32, d->min_luminance);
+}
+
+/* D.1.31 */
+void sei_content_light(const struct h264_content_light *l, struct bit_writer *payload)
+{
+    bit_writer_u(payload, 16, l->max_content_light_level);
+    bit_writer_u(payload, 16, l->max_pic_average_light_level);
 }

@@ -239,10 +239,35 @@ def check_inserted(args, daemon, folder, rng):
                                  if m["type"] != 5], want["other"])
         expect(name + " left out", frame.get("left_out"), None)
     expect("access units", sorted(seen), list(range(FRAMES)))
+    check_encoded(args, daemon, path, "-qp", "30")
+    check_encoded(args, daemon, path, "-b:v", "2M")
     probe = json.loads(run([args.bin + "/pelton", "probe", "--socket", daemon.socket, "-loglevel",
                             "error", "--json", path]))["sei"]
     expect("probe", (probe["pictures"], {c["name"]: c["count"]
                                          for c in probe["counts"]}["pic_timing"]), (FRAMES, FRAMES))
+
+
+CARRIED = ("clock_timestamps", "captions", "active_format", "display_orientation",
+           "frame_packing_arrangement", "mastering_display", "content_light_level")
+
+
+def check_encoded(args, daemon, path, *options):
+    """`pelton encode` carries messages on, but for unregistered user data and unknown types."""
+    again = path.with_suffix(".again.264")
+    run([args.bin + "/pelton", "encode", "--socket", daemon.socket, "-y", "-loglevel", "error",
+         "-i", path, "-o", again, *options])
+    before, after = side_data(args, daemon, path), side_data(args, daemon, again)
+    compare_frames(again.name, after, ffprobe(args, again))
+    expect(again.name + " frames", len(after), len(before))
+    carried = 0
+    for i, (a, b) in enumerate(zip(before, after)):
+        for key in CARRIED:
+            expect(f"{again.name} frame {i} {key}", b.get(key), a.get(key))
+            carried += key in b
+        expect(f"{again.name} frame {i} user data",
+               [m for m in b.get("messages", []) if m["type"] != 0],  # a buffering period
+               [m for m in a.get("messages", []) if m["type"] == 4])
+    expect(again.name + " has messages", carried > 0, True)
 
 
 def check_x264(args, daemon, folder):
@@ -267,6 +292,8 @@ def check_x264(args, daemon, folder):
         ours = side_data(args, daemon, path)
         compare_frames(name, ours, ffprobe(args, path))
         first = ours[0]
+        if name in ("hdr", "rows"):
+            check_encoded(args, daemon, path, "-qp", "30")
         if name == "hdr":
             m = first["mastering_display"]
             expect("mastering", (m["green_x"], m["blue_y"], m["white_y"], m["max_luminance"],

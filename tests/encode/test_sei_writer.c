@@ -91,6 +91,65 @@ static void buffering_and_recovery(void **state)
     bit_writer_free(&payload);
 }
 
+static void packing_and_orientation(void **state)
+{
+    for (unsigned i = 0; i < 16; i++) {
+        struct h264_frame_packing packing, packing_back;
+        struct h264_display_orientation turn, turn_back;
+        struct bit_writer payload = {0};
+        struct h264_sei_message m;
+        memset(&packing, 0, sizeof(packing));
+        memset(&turn, 0, sizeof(turn));
+        packing.frame_packing_arrangement_id = 300;
+        packing.cancel_flag = turn.cancel_flag = i == 15;
+        if (!packing.cancel_flag) {
+            packing.type = (uint8_t)(i & 7);
+            packing.quincunx_sampling_flag = i >> 3;
+            packing.content_interpretation_type = 2;
+            packing.field_views_flag = packing.frame1_self_contained_flag = true;
+            packing.grid_position[1][0] = i >> 3 || packing.type == 5 ? 0 : 9;
+            packing.repetition_period = 7;
+            turn.ver_flip = true;
+            turn.anticlockwise_rotation = 0xc000;
+            turn.repetition_period = 1;
+        }
+        sei_frame_packing(&packing, &payload);
+        m = message_of(&payload);
+        assert_int_equal(h264_sei_frame_packing(&m, &packing_back), 0);
+        assert_memory_equal(&packing, &packing_back, sizeof(packing));
+        payload.bits = 0;
+        sei_display_orientation(&turn, &payload);
+        m = message_of(&payload);
+        assert_int_equal(h264_sei_display_orientation(&m, &turn_back), 0);
+        assert_int_equal(turn.cancel_flag, turn_back.cancel_flag);
+        assert_int_equal(turn.hor_flip, turn_back.hor_flip);
+        assert_int_equal(turn.ver_flip, turn_back.ver_flip);
+        assert_int_equal(turn.anticlockwise_rotation, turn_back.anticlockwise_rotation);
+        assert_int_equal(turn.repetition_period, turn_back.repetition_period);
+        bit_writer_free(&payload);
+    }
+}
+
+static void light(void **state)
+{
+    struct h264_mastering_display display = {
+        {{8500, 39850}, {6550, 2300}, {35400, 14600}}, {15635, 16450}, 10000000, 1};
+    struct h264_mastering_display display_back;
+    struct h264_content_light content = {1000, 400}, content_back;
+    struct bit_writer payload = {0};
+    struct h264_sei_message m;
+    sei_mastering_display(&display, &payload);
+    m = message_of(&payload);
+    assert_int_equal(h264_sei_mastering_display(&m, &display_back), 0);
+    assert_memory_equal(&display, &display_back, sizeof(display));
+    payload.bits = 0;
+    sei_content_light(&content, &payload);
+    m = message_of(&payload);
+    assert_int_equal(h264_sei_content_light(&m, &content_back), 0);
+    assert_memory_equal(&content, &content_back, sizeof(content));
+    bit_writer_free(&payload);
+}
+
 /* A number that is a sum of bytes, as long as they are 255 */
 static uint32_t read_number(const uint8_t **at)
 {
@@ -130,6 +189,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(time_codes),
                                        cmocka_unit_test(buffering_and_recovery),
-                                       cmocka_unit_test(carried_bytes)};
+                                       cmocka_unit_test(packing_and_orientation),
+                                       cmocka_unit_test(light), cmocka_unit_test(carried_bytes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
