@@ -68,11 +68,16 @@ static void row_interleave(const struct pelton_frame *f, uint32_t y, uint8_t *to
     }
 }
 
+bool picture_planned(const struct picture_plan *plan, const struct pelton_frame *frame)
+{
+    return frame->width == plan->width && frame->height == plan->height &&
+           strcmp(frame->pix_fmt, plan->layout->pix_fmt) == 0;
+}
+
 bool picture_copy(const struct picture_plan *plan, const struct pelton_frame *frame, uint8_t *to)
 {
     uint32_t stride = plan->stride;
-    if (frame->width != plan->width || frame->height != plan->height ||
-        strcmp(frame->pix_fmt, plan->layout->pix_fmt) != 0)
+    if (!picture_planned(plan, frame))
         return false;
     if (plan->layout->kind == PICTURE_YUYV) {
         for (uint32_t y = 0; y < frame->height; y++)

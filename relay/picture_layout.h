@@ -29,6 +29,8 @@ struct picture_plan {
  * multiple of `align`. False: no such picture. */
 bool picture_plan_make(const struct picture_layout *layout, uint32_t width, uint32_t height,
                        uint32_t stride, uint32_t align, struct picture_plan *out);
+/* The frame has the plan's size and format. */
+bool picture_planned(const struct picture_plan *plan, const struct pelton_frame *frame);
 /* Copies a frame; YUYV takes each row of chroma twice. False: the frame is another one than
  * planned. */
 bool picture_copy(const struct picture_plan *plan, const struct pelton_frame *frame, uint8_t *to);

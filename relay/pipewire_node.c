@@ -119,12 +119,19 @@ static bool buffer_fill(struct pipewire_node *n, struct spa_buffer *buffer)
     return true;
 }
 
+/* While readers agree on another format or size, frames of the one before still come. They are
+ * dropped: an empty buffer would count as a picture at the reader. */
+static bool frame_fits(const struct pipewire_node *n)
+{
+    return n->shown && n->streams && n->agreed && picture_planned(&n->plan, n->shown);
+}
+
 static void on_process(void *ctx)
 {
     struct pipewire_node *n = ctx;
-    struct pw_buffer *b = n->shown ? pw_stream_dequeue_buffer(n->stream) : NULL;
+    struct pw_buffer *b = frame_fits(n) ? pw_stream_dequeue_buffer(n->stream) : NULL;
     if (b) {
-        n->taken = n->agreed && buffer_fill(n, b->buffer);
+        n->taken = buffer_fill(n, b->buffer);
         if (!n->taken) {
             b->buffer->datas[0].chunk->size = 0;
             b->buffer->datas[0].chunk->flags = SPA_CHUNK_FLAG_CORRUPTED;
@@ -260,7 +267,7 @@ bool pipewire_node_picture(struct pipewire_node *n, const struct pelton_frame *f
     n->shown = frame;
     n->taken = false;
     pw_thread_loop_get_time(n->loop, &end, TAKES_MS * SPA_NSEC_PER_MSEC);
-    bool turned = n->streams && pw_stream_trigger_process(n->stream) >= 0;
+    bool turned = frame_fits(n) && pw_stream_trigger_process(n->stream) >= 0;
     while (turned && n->shown && n->streams && !n->lost)
         if (pw_thread_loop_timed_wait_full(n->loop, &end) < 0)
             break;

@@ -158,7 +158,10 @@ def changes(args, wire, d):
     with Node(args, wire, d.socket, "cam") as node:
         args.configure(cam="80x48")
         d.process.send_signal(signal.SIGHUP)
-        node.read(10)
+        for _ in range(5):
+            node.read(10)
+            if "80x48" in node.said():
+                break
         data, said = node.read(4, "NV12")
         check(len(data) == 4 * 80 * 48 * 3 // 2, f"changes: {len(data)} bytes {said} "
               f"{node.said()!r}")
