@@ -3,6 +3,7 @@
  * Step 2: slice_data() (7.3.4) of one slice into the records of its picture. Scratch keeps the
  * buffers of one worker. MBAFF frames are parsed by slice_data_mbaff.c.
  */
+#include "codec/abi/entropy_abi.h"
 #include "codec/arrays.h"
 #include "codec/cabac.h"
 #include "codec/h264_error.h"
@@ -261,6 +262,8 @@ static int slice_decode(struct h264_slice *slice, struct h264_scratch *scratch)
     if ((error || p->addr < p->end_mb) && bytes_left(p) > BYTES_OF_CUT) {
         error = H264_ERR_DATA;
         drop_doubted(p);
+    } else if (!error && bytes_left(p) > ENT_BYTES_BEHIND) {
+        error = H264_ERR_DATA; /* a unit whose start code is lost, or wrong bins */
     }
     slice->mbs_decoded = p->mbs_decoded;
     atomic_store_explicit(&slice->ready, p->addr, memory_order_release);

@@ -21,6 +21,9 @@
 #define ENT_MAX_WIDTH 512
 #define ENT_MAX_BYTES (1u << 18)
 #define ENT_PADDING   3 /* least zero bytes behind a slice: reading stops there */
+/* Whole bytes between the end of slice data and the byte of the stop bit: x264 leaves up to two.
+ * More are of another unit, or the bins are wrong. */
+#define ENT_BYTES_BEHIND 2
 
 /* ent_slice.flags */
 #define ENT_FIELD             1  /* a field picture: scans and contexts */

@@ -116,6 +116,12 @@ void macroblock(out uint part, out uint sub)
         residual();
 }
 
+/* 9.3.1.2: the last bit that was read is the stop bit, or near it. */
+bool ends_at_stop_bit()
+{
+    return slice.size <= (engine_position() + 7u >> 3) + 1u + ENT_BYTES_BEHIND;
+}
+
 /* True when the slice has gone through to its end. */
 bool slice_data()
 {
@@ -140,7 +146,7 @@ bool slice_data()
         mb_addr++;
         mb_x = mb_x + 1u == slice.mb_width ? 0u : mb_x + 1u;
     } while (!terminate());
-    return mb_addr == slice.end_mb;
+    return mb_addr == slice.end_mb && ends_at_stop_bit();
 }
 
 #endif

@@ -2,8 +2,8 @@
  *
  * checkgpu --entropy FILE. CPU and GPU decode step 2 of slices of real streams (raw bytes with
  * start codes); all arrays must be equal. Then the same slices are damaged again and again. The GPU
- * may refuse any of them, but accepted results must equal the CPU's. With --time the speed of so
- * many pictures at once is measured instead.
+ * may refuse any of them, but accepted results must equal the CPU's. Both must refuse slices with
+ * bytes behind their data. With --time the speed of so many pictures at once is measured instead.
  */
 #include "tests/gpu/h264/check_stream.h"
 #include "tests/gpu/h264/entropy.h"
@@ -207,7 +207,26 @@ static bool must_pass(const struct entropy *p, const struct h264_picture *pic)
     return true;
 }
 
-static int run_batch(struct entropy *p, struct h264_picture **pictures, uint32_t n, bool damaged)
+enum inputs { WHOLE, DAMAGED, LONGER };
+
+static int judge_result(struct entropy *p, const struct h264_picture *pic, enum inputs inputs,
+                        bool cpu, bool gpu)
+{
+    p->equal += inputs == WHOLE && gpu;
+    p->passed += inputs == DAMAGED && gpu;
+    p->refused += inputs == DAMAGED && !gpu;
+    p->longer += inputs == LONGER;
+    bool wrong = inputs == LONGER ? cpu || gpu : gpu && !cpu;
+    if (!wrong && (inputs != WHOLE || gpu == cpu || !must_pass(p, pic)))
+        return 0;
+    printf("checkgpu: MISMATCH picture %" PRIu32 "%s is %s for the CPU and %s for the GPU\n",
+           pic->id, inputs == LONGER ? " with bytes behind slice data" : "", cpu ? "good" : "bad",
+           gpu ? "good" : "bad");
+    return -1;
+}
+
+static int run_batch(struct entropy *p, struct h264_picture **pictures, uint32_t n,
+                     enum inputs inputs)
 {
     struct gpu_entropy_batch *b = gpu_entropy_begin(p->gpu);
     struct arrays got[BATCH_PICTURES];
@@ -228,14 +247,7 @@ static int run_batch(struct entropy *p, struct h264_picture **pictures, uint32_t
     for (uint32_t i = 0; i < n && err == 0; i++) {
         uint32_t coeff_blocks = 0;
         bool ok = gpu_entropy_picture_ok(b, i, &coeff_blocks);
-        if (damaged)
-            *(ok ? &p->passed : &p->refused) += 1;
-        p->equal += ok && !damaged;
-        if (ok != good[i] && (ok || (!damaged && must_pass(p, pictures[i])))) {
-            printf("checkgpu: MISMATCH picture %" PRIu32 " is %s for the CPU and %s for the GPU\n",
-                   pictures[i]->id, good[i] ? "good" : "bad", ok ? "good" : "bad");
-            err = -1;
-        }
+        err = judge_result(p, pictures[i], inputs, good[i], ok);
         if (ok && err == 0)
             err = compare(pictures[i], &got[i], coeff_blocks);
         p->env->mbs += pictures[i]->mb_count;
@@ -294,9 +306,41 @@ static int run_damaged(struct entropy *p, struct h264_picture **pictures, uint32
             err = damage(p, &pictures[i]->slices[check_random(p->env, pictures[i]->slice_count)],
                          &wholes[i]);
         if (err == 0)
-            err = run_batch(p, pictures, n, true);
+            err = run_batch(p, pictures, n, DAMAGED);
         for (uint32_t i = 0; i < n; i++)
             repair(&wholes[i]);
+    }
+    return err;
+}
+
+/* One byte more than may stand between slice data and the byte of the stop bit (9.3.1.2): slice
+ * data end within the byte that has had it, and the new one is the last. */
+static int lengthen(struct h264_slice *slice, struct whole *whole)
+{
+    size_t more = ENT_BYTES_BEHIND + 2;
+    uint8_t *longer = malloc(slice->nal_size + more);
+    if (!longer)
+        return GPU_ERR_NOMEM;
+    *whole = (struct whole){slice, slice->nal, slice->nal_size};
+    memcpy(longer, slice->nal, slice->nal_size);
+    memset(longer + slice->nal_size, 0x55, more);
+    slice->nal = longer;
+    slice->nal_size += more;
+    return 0;
+}
+
+static int run_longer(struct entropy *p, struct h264_picture **pictures, uint32_t n)
+{
+    struct whole wholes[BATCH_PICTURES] = {{0}};
+    int err = 0;
+    for (uint32_t i = 0; i < n && err == 0; i++)
+        err = lengthen(&pictures[i]->slices[i % pictures[i]->slice_count], &wholes[i]);
+    if (err == 0)
+        err = run_batch(p, pictures, n, LONGER);
+    for (uint32_t i = 0; i < n && wholes[i].nal; i++) {
+        free(wholes[i].slice->nal);
+        wholes[i].slice->nal = wholes[i].nal;
+        wholes[i].slice->nal_size = wholes[i].size;
     }
     return err;
 }
@@ -318,9 +362,11 @@ static bool batch_has_room(const struct entropy *p, const struct h264_picture *p
 
 static int run_pending(struct entropy *p)
 {
-    int err = p->count ? run_batch(p, p->pictures, p->count, false) : 0;
+    int err = p->count ? run_batch(p, p->pictures, p->count, WHOLE) : 0;
     if (err == 0 && p->count)
         err = run_damaged(p, p->pictures, p->count);
+    if (err == 0 && p->count && p->damage)
+        err = run_longer(p, p->pictures, p->count);
     for (uint32_t i = 0; i < p->count; i++)
         h264_picture_unref(p->pictures[i]);
     p->count = 0;
@@ -418,8 +464,8 @@ int check_entropy(struct check_env *env, const char *const *paths, unsigned coun
                err ? "FAILED" : "ok", env->pictures - before, p.equal - equal);
     }
     printf("checkgpu entropy: %lu pictures, %lu macroblocks, %lu equal; damaged: %lu refused, %lu "
-           "as the CPU has them\n",
-           env->pictures, env->mbs, p.equal, p.refused, p.passed);
+           "as the CPU has them; %lu with bytes behind slice data refused\n",
+           env->pictures, env->mbs, p.equal, p.refused, p.passed, p.longer);
     entropy_close(&p);
     return err ? -1 : 0;
 }

@@ -22,6 +22,7 @@ struct entropy {
     unsigned damage;               /* rounds */
     unsigned long equal;           /* pictures that both have decoded */
     unsigned long refused, passed; /* damaged pictures */
+    unsigned long longer;          /* pictures with bytes behind slice data: both refuse them */
     /* one picture of two is fetched into the first, coefficients of some of these into the other */
     struct gpu_arena *arena, *device_arena;
     uint8_t *arena_memory, *device_memory;
