@@ -15,7 +15,7 @@ struct h264_slice_header;
 /* The first slices of the last pictures since an IDR picture, to know one that comes again. */
 struct h264_recent {
     struct {
-        int32_t poc;
+        int32_t low, high;   /* POC of its frame, as far as that has come */
         uint32_t size, hash; /* of the slice */
         uint8_t structure;   /* of the picture; 0: none */
     } at[16];

@@ -32,6 +32,7 @@ struct h264_vui {
     uint8_t bitstream_restriction_flag;
     uint8_t max_num_reorder_frames, max_dec_frame_buffering;
     uint8_t log2_max_mv_length[2]; /* horizontal, vertical; at most 16 */
+    uint8_t rest; /* with a VUI or without: something follows the last element of the SPS */
 };
 
 struct h264_sps {

@@ -207,6 +207,8 @@ int h264_sps_parse(const uint8_t *rbsp, size_t size, struct h264_sps **out, stru
     int error;
     h264_bits_init(&b, rbsp, size);
     error = h264_sps_parse_data(&b, out, diag);
+    if (!error)
+        (*out)->vui.rest = !(*out)->vui_broken && h264_bits_more_data(&b);
     if (error != H264_ERR_TRUNCATED || size < 5)
         return error;
     /* Without rbsp_stop_one_bit the last bit that is 1 belongs to an element. */

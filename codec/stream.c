@@ -176,6 +176,7 @@ static int feed_units(struct h264_stream *s, const uint8_t *data, size_t size, u
     while (h264_nal_next(&it, &nal, &nal_size)) {
         met = (struct h264_diag){"nal_unit", (int64_t)nal_size, "out of memory"};
         s->stats.nal_units++;
+        h264_stream_judge_unit(s, nal[0]);
         if (nal[0] & 0x80)
             count_error(
                 s,

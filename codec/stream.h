@@ -31,11 +31,28 @@ struct h264_stored_pps {
     bool refused;              /* as that of an SPS */
 };
 
-/* Breaches of a kind in a row, up to 255. */
+/* Rules of the standard that an encoder may break always (stream_breach.c). */
+enum h264_rule {
+    H264_RULE_POC,
+    H264_RULE_IDR_FRAME_NUM,
+    H264_RULE_IDR_POC,
+    H264_RULE_IDR_ID,
+    H264_RULE_FRAME_NUM,
+    H264_RULE_ALIGNMENT,
+    H264_RULE_SIBLINGS,
+    H264_RULE_TOOLS,
+    H264_RULES
+};
+
+/* What was before the next picture. */
 struct h264_habits {
-    uint8_t poc, idr_frame_num, idr_poc, idr_id;
+    uint8_t in_a_row[H264_RULES]; /* breaches of a rule, up to 255 */
+    uint8_t misfits[16]; /* units in a row whose nal_ref_idc no unit of that type may have */
     bool over;           /* a sequence ended behind the last slice */
     bool after_idr;      /* the picture before is an IDR picture */
+    bool lost;           /* behind the last picture's begin a unit was lost */
+    bool lost_set;       /* it may have been a parameter set, and no SPS came since */
+    bool misaligned;     /* the last slice has a cabac_alignment_one_bit of 0 */
     uint32_t idr_pic_id; /* of the last one */
 };
 
@@ -124,10 +141,21 @@ int h264_stream_begin_picture(struct h264_stream *s, const struct h264_sps *sps,
                               const struct h264_slice_header *h, struct h264_diag *diag);
 
 /* stream_breach.c */
+/* Whether a breach tells of damage: not where the encoder always breaks that rule. */
+bool h264_stream_breach_counts(struct h264_stream *s, enum h264_rule rule, bool breach);
 /* The slice that has begun s->cur: breaches of the standard in its numbers and sets mark the
  * picture, or those that refer to it. */
 void h264_stream_judge_picture(struct h264_stream *s, const struct h264_slice_header *h,
                                const struct h264_pps *pps, const uint8_t *nal, size_t size);
+/* A slice that has joined s->cur. */
+void h264_stream_judge_slice(struct h264_stream *s, const struct h264_slice *slice);
+/* cabac_alignment_one_bit (7.3.4) of the slice whose RBSP is in s->rbsp. */
+void h264_stream_judge_alignment(struct h264_stream *s, const struct h264_pps *pps,
+                                 size_t data_bit);
+/* Before any unit is fed: what its first byte tells. */
+void h264_stream_judge_unit(struct h264_stream *s, uint8_t header);
+/* A slice that cannot be read. */
+void h264_stream_lose_slice(struct h264_stream *s, unsigned nal_ref_idc);
 
 /* stream_gap.c */
 /* Pushes to either queue must not fail half-way: a DPB full of pictures, the current one and a

@@ -80,6 +80,7 @@ int h264_stream_store_sps(struct h264_stream *s, const uint8_t *nal, size_t size
         (uint32_t)sps->mb_width * sps->mb_height > s->params.limits.frame_mbs)
         return refuse_size(s, sps, diag);
     crop_to_container(s, sps);
+    s->habits.lost_set = false;
     slot = &s->sps[sps->id];
     if (slot->sps && slot->size == n && !memcmp(slot->bytes, s->rbsp.bytes, n)) {
         h264_sps_unref(sps);

@@ -166,6 +166,7 @@ void h264_stream_close_field(struct h264_stream *s)
     struct h264_picture *first = s->first;
     if (!first)
         return;
+    first->damage.second_lost = s->habits.lost && !first->paired;
     if (s->pending.pic)
         h264_output_store(&s->dpb, &s->pending, &s->output);
     s->first = NULL;
@@ -254,8 +255,11 @@ int h264_stream_begin_picture(struct h264_stream *s, const struct h264_sps *sps,
     pic->output_poc = h264_frame_poc(pic->poc);
     picture_set_previous(s, pic, first);
     h264_recovery_begin(s, h, pic);
-    if (!first && !h->nal_ref_idc && repeats)
+    repeats = repeats && !first;
+    if (repeats && !h->nal_ref_idc)
         h264_picture_damage(pic);
+    if (h264_stream_breach_counts(s, H264_RULE_FRAME_NUM, repeats && h->nal_ref_idc))
+        pic->damage.corrupt = 1; /* it stands elsewhere; its samples are sound */
     s->started = true;
     s->cur = pic;
     s->cur_boundary = s->cur_ended = s->habits.over = false;

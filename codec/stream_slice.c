@@ -125,6 +125,7 @@ static int add_slice(struct h264_stream *s, const struct h264_pps *pps,
     s->stats.slices++;
     if (h->type == H264_B)
         pic->has_b_slices = 1;
+    h264_stream_judge_slice(s, slice);
     if (h264_ref_lists(&s->dpb, pic->output_poc, slice)) {
         hold_refs(pic, slice);
         h264_recovery_breach_now(s, pic);
@@ -232,8 +233,14 @@ int h264_stream_slice(struct h264_stream *s, const uint8_t *nal, size_t size,
     struct h264_slice_header h;
     size_t data_bit;
     int error = h264_stream_parse_slice(s, nal, size, &sps, &pps, &h, &data_bit, diag);
+    if (error) {
+        if (error != H264_ERR_NOMEM)
+            h264_stream_lose_slice(s, nal[0] >> 5 & 3);
+        return error;
+    }
     h.inter_view_flag = s->inter_view_flag;
-    return error ? error : h264_stream_place_slice(s, sps, pps, &h, data_bit, nal, size, diag);
+    h264_stream_judge_alignment(s, pps, data_bit);
+    return h264_stream_place_slice(s, sps, pps, &h, data_bit, nal, size, diag);
 }
 
 /* The slice of cur whose partition A has this slice_id; the last, as a slice_id may come again in

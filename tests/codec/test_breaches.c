@@ -307,6 +307,107 @@ static void test_forbidden_bytes(void **state)
     }
 }
 
+static struct slice_fields field_of(unsigned structure, bool idr, unsigned frame)
+{
+    return (struct slice_fields){.idr = idr,
+                                 .field = structure,
+                                 .ref_idc = 1,
+                                 .type = idr ? H264_I : H264_P,
+                                 .frame_num = frame,
+                                 .poc_lsb = 4 * frame + (structure == REC_BOTTOM)};
+}
+
+/* What stands in the place of a second field: nothing, which is legal; a slice whose header is
+ * broken; a unit whose header is; a unit of a reserved type. */
+static void test_lost_field(void **state)
+{
+    static const uint8_t units[4][6] = {
+        {0}, {0, 0, 1, 0x41, 0xff, 0x80}, {0, 0, 1, 0xc1, 0x9a, 0x80}, {0, 0, 1, 0x77, 0x9a, 0x80}};
+    for (unsigned way = 0; way < 4; way++) {
+        struct ctx c = plain_ctx(4, 1);
+        c.sps.field_coding = 1;
+        c.sps.log2_max_poc_lsb = 8;
+        open_stream(&c);
+        for (unsigned i = 0; i < 5; i++) {
+            c.tag = i;
+            if (i != 3)
+                slice(&c, field_of(i & 1 ? REC_BOTTOM : REC_TOP, i == 0, i / 2));
+            else if (way)
+                h264_stream_feed(c.s, units[way], 6, c.tag, &c.diag);
+        }
+        flush(&c);
+        assert_int_equal(c.decoded_count, 4);
+        assert_int_equal(c.decoded[0]->damage.second_lost, 0);
+        assert_int_equal(c.decoded[2]->damage.second_lost, way > 0);
+        assert_int_equal(doubted_before(&c, 3), way == 1 || way == 2 ? 3 : 0);
+        close_stream(&c);
+    }
+}
+
+/* A unit whose forbidden_zero_bit is 1 may have been a parameter set, until an SPS comes. */
+static void test_forbidden_bit(void **state)
+{
+    static const uint8_t unit[6] = {0, 0, 1, 0xe8, 0x9a, 0x80};
+    for (unsigned again = 0; again < 2; again++) {
+        struct ctx c = plain_ctx(4, 2);
+        open_stream(&c);
+        h264_stream_feed(c.s, unit, 6, c.tag, &c.diag);
+        if (again)
+            send_sets(&c);
+        low_delay_run(&c, 2);
+        flush(&c);
+        assert_int_equal(c.decoded[0]->damage.corrupt, !again);
+        close_stream(&c);
+    }
+}
+
+/* A message with the nal_ref_idc of a slice tells of a lost one; in each picture it is a habit. */
+static void test_misfit(void **state)
+{
+    static const uint8_t unit[6] = {0, 0, 1, 0x66, 0x9a, 0x80};
+    struct ctx c = plain_ctx(4, 2);
+    open_stream(&c);
+    for (unsigned i = 0; i < 6; i++) {
+        slice(&c, i ? REF_P(.frame_num = i, .poc_lsb = 2 * i) : IDR(.idr_pic_id = 0));
+        c.tag++;
+        h264_stream_feed(c.s, unit, 6, c.tag, &c.diag);
+    }
+    flush(&c);
+    for (unsigned i = 1; i < 6; i++)
+        assert_int_equal(doubted_before(&c, i), i < 4 ? i : 3);
+    close_stream(&c);
+}
+
+/* POC of frames are intervals: that of the third one lies around the second one's. */
+static void test_poc_interval(void **state)
+{
+    for (int wide = 0; wide < 2; wide++) {
+        struct ctx c = plain_ctx(4, 2);
+        c.pps.bottom_poc = 1;
+        open_stream(&c);
+        slice(&c, IDR(.idr_pic_id = 0));
+        slice(&c, REF_P(.frame_num = 1, .poc_lsb = 6));
+        slice(&c, REF_P(.frame_num = 2, .poc_lsb = 4, .delta_poc = 3 * wide));
+        flush(&c);
+        assert_int_equal(c.decoded[1]->damage.corrupt, 0);
+        assert_int_equal(c.decoded[2]->damage.corrupt, wide);
+        close_stream(&c);
+    }
+}
+
+/* Tools that the profile lacks: CABAC in Baseline. */
+static void test_tools(void **state)
+{
+    struct ctx c = plain_ctx(4, 2);
+    c.sps.profile_idc = 66;
+    c.pps.cabac = 1;
+    open_stream(&c);
+    low_delay_run(&c, 2);
+    flush(&c);
+    assert_int_equal(c.decoded[0]->damage.corrupt, 1);
+    close_stream(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -326,6 +427,11 @@ int main(void)
         cmocka_unit_test(test_reserved_profile),
         cmocka_unit_test(test_refused_sets),
         cmocka_unit_test(test_forbidden_bytes),
+        cmocka_unit_test(test_lost_field),
+        cmocka_unit_test(test_forbidden_bit),
+        cmocka_unit_test(test_misfit),
+        cmocka_unit_test(test_poc_interval),
+        cmocka_unit_test(test_tools),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

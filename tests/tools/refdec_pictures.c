@@ -172,6 +172,8 @@ static bool emit_waiting(struct refdec *d, bool last)
         bool decoded = pic->holder.slot >= 0 && d->slots[pic->holder.slot].done;
         if (!decoded && !last)
             break;
+        if (decoded)
+            d->slots[pic->holder.slot].corrupt |= pic->damage.second_lost;
         if (decoded && !pic->damage.unrecovered)
             d->emit(d, pic);
         h264_picture_unref(pic);

@@ -358,7 +358,8 @@ static void deliver_one(struct lavc_stream *l, struct delivery *d)
     const struct h264_picture *pic = d->output.pic;
     const struct lavc_frame *f = frame_of(d);
     const AVFrame *samples = samples_of(l, f, pic->sps);
-    bool corrupt = frame_is_corrupt(l, f, f->samples && samples == f->samples);
+    bool corrupt =
+        frame_is_corrupt(l, f, f->samples && samples == f->samples) || pic->damage.second_lost;
     d->frame.flags |= corrupt ? PELTON_FRAME_CORRUPT : 0;
     engine_lock(s->engine);
     struct pool *pool = NULL;

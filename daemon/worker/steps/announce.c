@@ -37,7 +37,7 @@ static void delivery_announce(struct session *s, struct delivery *to)
     const struct picture *owner = to->output.pic->holder.user;
     for (unsigned i = 0; i < PICTURE_TRACES; i++)
         to->frame.trace[i] = owner->frame.trace[i];
-    if (owner->frame.corrupt) {
+    if (owner->frame.corrupt || to->output.pic->damage.second_lost) {
         to->frame.flags |= PELTON_FRAME_CORRUPT;
         s->stats.corrupt++;
     }

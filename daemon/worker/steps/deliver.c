@@ -56,7 +56,7 @@ static bool delivery_is_refused(struct session *s, struct delivery *to)
 {
     const struct picture *owner = to->output.pic->holder.user;
     char cause[200];
-    if (!owner->frame.corrupt)
+    if (!owner->frame.corrupt && !to->output.pic->damage.second_lost)
         return false;
     if (s->params.on_error == PELTON_ON_ERROR_DROP) {
         delivery_drop(s, to);
