@@ -6,7 +6,8 @@
 
 Clean streams are one of streamgen for each of its features, by the seed, and conformance streams:
 40 by the seed, or --all. CLEAN lists the breaches that conformance streams have, by the encoder
-that made them. MADE are changes of NAL units, each with the clause that it breaks.
+that made them; none of their frames is marked. MADE are changes of NAL units, each with the clause
+that it breaks. The decoder marks a frame of those in TOLD.
 
 Exit codes: 0, 1.
 """
@@ -32,9 +33,13 @@ CLEAN = {"x264/": ("9.3.1.2: slice data do not end at the stop bit",
 
 
 def judged(args, path):
-    run = subprocess.run([args.bin + "/judge", path], capture_output=True, text=True,
+    """Its breaches, the frames that are marked, and all that it says."""
+    run = subprocess.run([args.bin + "/judge", "--frames", path], capture_output=True, text=True,
                          timeout=t.LIMIT_S)
-    return [line.strip() for line in run.stdout.splitlines()[1:]], run.stdout
+    lines = [line.strip() for line in run.stdout.splitlines()[1:]]
+    frames = [line for line in lines if line.startswith("frame ")]
+    return ([line for line in lines if line not in frames],
+            [line for line in frames if " marked:" in line], run.stdout)
 
 
 def units_of(data):
@@ -164,6 +169,9 @@ MADE = [
 ]
 TRIES, WANTED = 24, 3
 
+# A decoder tells these without other frames of the stream.
+TOLD = ("forbidden bit", "junk behind the SPS", "junk behind CABAC data")
+
 
 def make(args, name, clause, features, change, folder):
     """Streams by seeds until the change suits WANTED of them; each must show the clause."""
@@ -177,9 +185,11 @@ def make(args, name, clause, features, change, folder):
         units = change(units_of(pathlib.Path(path).read_bytes()))
         if not units:
             continue
-            continue
         pathlib.Path(path).write_bytes(b"".join(b"\0\0\1" + u for u in units))
-        seen, text = judged(args, path)
+        seen, marked, text = judged(args, path)
+        if name in TOLD and not marked:
+            print(f"FAILED {name}, seed {args.seed * 100 + k}: no frame is marked in\n{text}")
+            return False
         if not any(s.startswith(clause) for s in seen):
             if name in OFTEN:
                 continue
@@ -218,17 +228,17 @@ def clean(args, folder):
         path = f"{folder}/{feature}.264"
         subprocess.run([args.bin + "/streamgen", "--seed", str(args.seed), "--with", feature,
                         "--frames", "6", "-o", path], check=True, capture_output=True)
-        seen, text = judged(args, path)
+        seen, marked, text = judged(args, path)
         bad, count = [s for s in seen if s not in CLEAN["streamgen"]], count + 1
-        if bad or "cannot be" in text:
+        if bad or marked or "cannot be" in text:
             print("FAILED clean:", text)
             good = False
     for name in conformance(args):
         allowed = [b for prefix, bs in CLEAN.items() if name.startswith(prefix) for b in bs]
-        seen, text = judged(args, str(pathlib.Path(args.streams, name)))
+        seen, marked, text = judged(args, str(pathlib.Path(args.streams, name)))
         bad = [s for s in seen if s not in allowed]
         count, known = count + 1, known + bool(seen and not bad)
-        if bad or "cannot be" in text:
+        if bad or marked or "cannot be" in text:
             print("FAILED clean:", text)
             good = False
     print(f"{count} clean streams, {known} of them with known breaches")
