@@ -96,8 +96,8 @@ const struct encode_pass encode_passes[] = {
      .grid = ENCODE_GRID_DIAGONAL, .wavefront = ENCODE_DIAGONALS, .reads = INTRA_READS,
      .writes = INTRA_WRITES},
     {SHADER(encode_intra), .constants = {0, 1}, .constant_count = 2, .group = ENCODE_DECISIONS,
-     .grid = ENCODE_GRID_ROW, .wavefront = ENCODE_ROWS, .reads = INTRA_READS | BIT(TICKETS),
-     .writes = INTRA_WRITES | BIT(TICKETS)},
+     .grid = ENCODE_GRID_DIAGONALS, .wavefront = ENCODE_AT_ONCE,
+     .reads = INTRA_READS | BIT(TICKETS), .writes = INTRA_WRITES | BIT(TICKETS)},
     {SHADER(encode_scan), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_PICTURE, .reads = BIT(MBS),
      .writes = BIT(MBS) | BIT(TOTALS)},
     {SHADER(encode_pack), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
@@ -122,9 +122,15 @@ static uint32_t smaller(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
+/* Macroblocks x + 2 y = constant */
+static uint32_t diagonals(uint32_t mb_width, uint32_t mb_height)
+{
+    return mb_width + 2 * (mb_height - 1);
+}
+
 uint32_t encode_pass_steps(const struct encode_pass *pass, uint32_t mb_width, uint32_t mb_height)
 {
-    return pass->grid == ENCODE_GRID_DIAGONAL ? mb_width + 2 * (mb_height - 1) : 1;
+    return pass->grid == ENCODE_GRID_DIAGONAL ? diagonals(mb_width, mb_height) : 1;
 }
 
 /* Parts of columns: each does two rows more than it writes, so it is no shorter than the device
@@ -170,8 +176,9 @@ void encode_pass_grid(const struct encode_pass *pass, uint32_t mb_width, uint32_
         xyz[0] = mb_width;
         xyz[1] = column_parts(mb_width * mb_height * pictures, mb_height);
         break;
-    case ENCODE_GRID_ROW:
-        xyz[0] = mb_height;
+    case ENCODE_GRID_DIAGONALS:
+        xyz[0] = smaller(mb_height, (mb_width + 1) / 2);
+        xyz[1] = diagonals(mb_width, mb_height);
         break;
     case ENCODE_GRID_PICTURE:
         xyz[0] = 1;

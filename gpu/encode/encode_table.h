@@ -19,7 +19,7 @@ enum encode_grid {
     ENCODE_GRID_DIAGONAL,     /* a macroblock of the wavefront: one dispatch for each diagonal */
     ENCODE_GRID_STRENGTH,     /* ENC_STRENGTH_MBS macroblocks */
     ENCODE_GRID_COLUMN,       /* a part of a column of macroblocks */
-    ENCODE_GRID_ROW,          /* a row of macroblocks */
+    ENCODE_GRID_DIAGONALS,    /* a macroblock of the wavefront: all diagonals in y */
     ENCODE_GRID_PICTURE,      /* a picture */
 };
 

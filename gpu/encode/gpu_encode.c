@@ -105,7 +105,7 @@ static void encode_sizes(const struct gpu_encode_params *p, uint64_t sizes[ENC_B
     sizes[ENC_BIND_COEFFS] = all * ENC_BLOCKS * 32;
     sizes[ENC_BIND_TOTALS] = 4 * p->pictures;
     sizes[ENC_BIND_ANALYSIS] = all * sizeof(struct enc_analysis);
-    sizes[ENC_BIND_TICKETS] = 4 * (1 + (uint64_t)p->mb_height * p->pictures);
+    sizes[ENC_BIND_TICKETS] = 4 * (1 + all);
     sizes[ENC_BIND_CODINGS] = all * sizeof(struct enc_codings);
     sizes[ENC_BIND_STRENGTHS] = all * STRENGTH_WORDS * 4;
     for (int i = 0; i < ENC_BINDINGS; i++)
@@ -186,7 +186,7 @@ static int create_pipelines(struct gpu_encode *e)
                                               .name = p->name,
                                               .out = &e->pipelines[i]};
         memcpy(wants[i].constants, p->constants, sizeof(p->constants));
-        if (p->wavefront == ENCODE_ROWS && e->g->info.software)
+        if (p->wavefront == ENCODE_AT_ONCE && e->g->info.software)
             wants[i].constants[1] = 2;
     }
     return gpu_pipelines_make(e->g, wants, encode_pass_count);
@@ -260,7 +260,7 @@ int gpu_encode_create(struct gpu *g, const struct gpu_encode_params *params,
     e->g = g;
     e->params = *params;
     if (!params->wavefront)
-        e->params.wavefront = g->info.software ? ENCODE_DIAGONALS : ENCODE_ROWS;
+        e->params.wavefront = g->info.software ? ENCODE_DIAGONALS : ENCODE_AT_ONCE;
     pthread_mutex_init(&e->lock, NULL);
     pthread_mutex_init(&e->times_lock, NULL);
     TRY(gpu_layout_get(g, &(struct gpu_bindings){.buffers = (1u << ENC_BINDINGS) - 1},

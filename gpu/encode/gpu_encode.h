@@ -18,7 +18,7 @@ struct gpu_encode;
 enum encode_wavefront {
     ENCODE_BY_DEVICE,
     ENCODE_DIAGONALS, /* a dispatch for each diagonal */
-    ENCODE_ROWS       /* one dispatch, whose workgroups take rows and wait */
+    ENCODE_AT_ONCE    /* one dispatch, whose workgroups wait for those beside */
 };
 
 struct gpu_encode_params {

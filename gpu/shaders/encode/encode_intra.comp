@@ -4,8 +4,9 @@
  * transformed, quantised and reconstructed. The only pass whose macroblocks wait for each other.
  *
  * Either there is one dispatch for each diagonal of slope 2: macroblocks of the diagonal in x,
- * pictures in z. Or a workgroup takes a row, and waits where the row above has not come far enough:
- * rows in x, pictures in z. It takes rows by tickets, so those that it waits for have begun.
+ * pictures in z. Or there is one dispatch: diagonals in y. Then a workgroup waits for the intra
+ * macroblocks A to D alone. It takes its macroblock by a ticket, so those that it waits for have
+ * begun.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -18,14 +19,14 @@
 
 /* 2: patiently. llvmpipe (22.3) ends every loop of a shader once all its loops together have run
  * 65535 times. There one turn of the loop that waits asks 256 times. */
-layout(constant_id = 1) const uint BY_ROWS = 0;
+layout(constant_id = 1) const uint AT_ONCE = 0;
 
 layout(set = 0, binding = ENC_BIND_TICKETS, scalar) coherent buffer ticket_buffer
 {
     uint tickets[];
 };
 
-shared uint ticket, intra_mask[SEARCH_THREADS / 32];
+shared uint ticket;
 
 /* Samples around the macroblock. Those that are not available are not used. */
 void load_border(uint c)
@@ -41,27 +42,31 @@ void load_border(uint c)
     barrier();
 }
 
+/* Samples of the source are there before the macroblocks beside are waited for. */
+void load_source()
+{
+    uint set = pictures[picture].source,
+         count = (uint(pictures[picture].flags) & ENC_CHROMA) != 0u ? 384u : 256u;
+    for (uint i = gl_LocalInvocationIndex; i < count; i += SEARCH_THREADS) {
+        ivec3 at = sample_place(i);
+        residual[i] =
+            int(planes[at.z == 0 ? int(plane_origin(set, 0u)) + at.y * int(plane_stride(0u)) + at.x
+                                 : int(chroma_origin(set, uint(at.z) - 1u)) +
+                                       at.y * int(luma_width() / 2u) + at.x]);
+    }
+}
+
 /* Sample i of the macroblock is predicted as p. */
 void put_prediction(uint i, int p)
 {
-    ivec3 at = sample_place(i);
-    uint set = pictures[picture].source;
-    int source =
-        at.z == 0 ? int(plane_origin(set, 0u)) + at.y * int(plane_stride(0u)) + at.x
-                  : int(chroma_origin(set, uint(at.z) - 1u)) + at.y * int(luma_width() / 2u) + at.x;
     pred[i] = p;
-    residual[i] = int(planes[source]) - p;
+    residual[i] -= p;
 }
 
-/* Sample (x, y) of the block at a place in units of 4 samples */
-void predict_sample(uint at, uint avail, ivec2 place, uint blk, int x, int y, bool big)
+/* The mode of a block */
+int mode_of(uint at, uint blk)
 {
-    ivec2 corner = 4 * place;
-    block_sides s = sides_of(avail, place, big ? 2 : 1);
-    int mode = int(mbs[at].intra_mode[blk >> 3] >> 4u * (blk & 7u) & 15u);
-    put_prediction(uint(16 * (corner.y + y) + corner.x + x),
-                   big ? intra_8x8(mode, x, y, s.left, s.top, DEPTH)
-                       : intra_4x4(mode, corner.x, corner.y, x, y, s.left, s.top, s.right, DEPTH));
+    return int(mbs[at].intra_mode[blk >> 3] >> 4u * (blk & 7u) & 15u);
 }
 
 /* By the first eight threads */
@@ -73,32 +78,63 @@ void code_luma8(int block)
     code_rest8(t < 8u, 8u * uint(block) + t);
 }
 
-/* 8x8 blocks one after the other, or 4x4 blocks in a wavefront of ten steps, two at a time by 16
- * threads each */
-void code_nxn(uint at, uint avail, bool big)
+/* 8x8 blocks one after the other */
+void code_8x8(uint at, uint avail)
 {
-    int t = int(gl_LocalInvocationIndex), size = big ? 8 : 4, second = big ? 0 : t >> 4;
-    int x = t % size, y = t / size % size, v[16];
-    [[dont_unroll]] for (int step = 0; step < (big ? 4 : 10); step++) {
-        ivec2 place = big ? 2 * ivec2(step & 1, step >> 1)
-                          : ivec2((step & 1) + 2 * second, (step >> 1) - second);
-        bool here = big || (t < 32 && place.y >= 0 && place.y < 4);
+    int t = int(gl_LocalInvocationIndex), x = t & 7, y = t >> 3;
+    [[dont_unroll]] for (int block = 0; block < 4; block++)
+    {
+        ivec2 place = 2 * ivec2(block & 1, block >> 1), corner = 4 * place;
+        block_sides s = sides_of(avail, place, 2);
+        border_fill(place, s);
+        barrier();
+        put_prediction(uint(16 * (corner.y + y) + corner.x + x),
+                       intra_8x8(mode_of(at, 4u * uint(block)), x, y, s.left, s.top, DEPTH));
+        barrier();
+        code_luma8(block);
+        barrier();
+        TILE_AT(corner.x + x, corner.y + y) = work[LUMA8_FIRST + 64 * block + t];
+        barrier();
+    }
+}
+
+/* 4x4 blocks in a wavefront of ten steps, two at a time by 16 threads each */
+void code_4x4(uint at, uint avail)
+{
+    int t = int(gl_LocalInvocationIndex), second = t >> 4 & 1;
+    block_factors f = factors4(qps.x);
+    uvec2 modes = uvec2(mbs[at].intra_mode[0], mbs[at].intra_mode[1]);
+    [[dont_unroll]] for (int step = 0; step < 10; step++)
+    {
+        ivec2 place = ivec2((step & 1) + 2 * second, (step >> 1) - second), corner = 4 * place,
+              to = ivec2(t & 3, t >> 2 & 3);
+        bool here = t < 32 && place.y >= 0 && place.y < 4;
         uint blk =
             uint((place.x & 1) | (place.y & 1) << 1 | (place.x & 2) << 1 | (place.y & 2) << 2);
-        if (big)
-            border_fill(place, sides_of(avail, place, 2));
+        int first = 16 * corner.y + corner.x, mode = int(modes[blk >> 3] >> 4u * (blk & 7u) & 15u);
+        place_choice p;
+        int c = 0;
+        if (here) {
+            block_sides s = sides_of(avail, place, 1);
+            put_prediction(
+                uint(first + 16 * to.y + to.x),
+                intra_4x4(mode, corner.x, corner.y, to.x, to.y, s.left, s.top, s.right, DEPTH));
+        }
         barrier();
         if (here)
-            predict_sample(at, avail, place, blk, x, y, big);
-        barrier();
-        if (big)
-            code_luma8(step);
-        else if (here && x + y == 0)
-            code_luma4(blk, v);
+            p = place4_begin(first, f, c);
         barrier();
         if (here)
-            TILE_AT(4 * place.x + x, 4 * place.y + y) =
-                work[16 * int(blk) + (big ? LUMA8_FIRST : 0) + y * size + x];
+            place4_cost(p);
+        barrier();
+        if (here)
+            place4_level(blk, f, p, c);
+        barrier();
+        if (here) {
+            int r = place4_sample(pred[first + 16 * to.y + to.x]);
+            work[16 * int(blk) + 4 * to.y + to.x] = r;
+            TILE_AT(corner.x + to.x, corner.y + to.y) = r;
+        }
         barrier();
     }
 }
@@ -139,15 +175,20 @@ void code_chroma(uint at, block_sides s)
         chroma4_end(t, v, any, ROUNDING_INTRA);
 }
 
-/* The i-th macroblock from the top of the diagonal x + 2 y = step */
-bool diagonal_begin()
+/* The i-th macroblock from the top of the diagonal x + 2 y = step; whether there is one */
+bool diagonal_place(int step, int i)
 {
-    search_begin();
-    int beyond = int(args.step) - int(args.mb_width) + 1;
-    mb_at.y = (max(beyond, 0) + 1) / 2 + int(gl_WorkGroupID.x);
-    mb_at.x = int(args.step) - 2 * mb_at.y;
+    int beyond = step - int(args.mb_width) + 1;
+    mb_at.y = (max(beyond, 0) + 1) / 2 + i;
+    mb_at.x = step - 2 * mb_at.y;
     mb = uint(mb_at.y) * args.mb_width + uint(mb_at.x);
     return mb_at.x >= 0 && mb_at.y < int(args.mb_height);
+}
+
+bool diagonal_begin()
+{
+    picture = gl_WorkGroupID.z;
+    return diagonal_place(int(args.step), int(gl_WorkGroupID.x));
 }
 
 void code_mb()
@@ -156,16 +197,16 @@ void code_mb()
          avail = uint(mbs[at].intra_avail);
     bool big = kind == REC_MB_INTRA_8X8;
     block_sides s = sides_of(avail, ivec2(0), 4);
-    if (kind == REC_MB_INTER)
-        return;
     qps = uvec3(uint(mbs[at].qp[0]), uint(mbs[at].qp[1]), uint(mbs[at].qp[2]));
     if (t < WAYS)
-        ssd[t] = bits[t] = coded[t] = 0u;
+        coded[t] = 0u;
     load_border(0u);
     if (kind == REC_MB_INTRA_16X16)
         code_16x16(at, s);
+    else if (big)
+        code_8x8(at, avail);
     else
-        code_nxn(at, avail, big);
+        code_4x4(at, avail);
     if ((uint(pictures[picture].flags) & ENC_CHROMA) != 0u)
         code_chroma(at, s);
     barrier();
@@ -174,31 +215,24 @@ void code_mb()
         mbs[at].coded[t] = uint16_t(coded[t > 0u ? t + 1u : big ? 1u : 0u]);
 }
 
-/* ---- a workgroup takes a row ---- */
+/* ---- all macroblocks in one dispatch ---- */
 
-void row_begin()
+/* The ticket's macroblock: diagonals one after the other, and their pictures side by side */
+bool ticket_begin()
 {
-    uint t = gl_LocalInvocationIndex;
-    if (t == 0u)
+    uint rows = min(args.mb_height, (args.mb_width + 1u) / 2u);
+    if (gl_LocalInvocationIndex == 0u)
         ticket = atomicAdd(tickets[0], 1u);
     barrier();
+    uint place = ticket / args.picture_count;
     picture = ticket % args.picture_count;
-    mb_at = ivec2(0, ticket / args.picture_count);
+    return diagonal_place(int(place / rows), int(place % rows));
 }
 
-/* Where the row's number of macroblocks that are done is */
-uint progress_at(int row)
+/* Where a macroblock tells that it is done */
+uint done_at(uint address)
 {
-    return 1u + picture * args.mb_height + uint(row);
-}
-
-/* All before mb_at.x is done. */
-void row_announce(uint done)
-{
-    memoryBarrierBuffer();
-    barrier();
-    if (gl_LocalInvocationIndex == 0u)
-        atomicMax(tickets[progress_at(mb_at.y)], done);
+    return 1u + record_at(address);
 }
 
 #define ASK_4(at)                                                                                  \
@@ -208,53 +242,42 @@ void row_announce(uint done)
 #define ASK_64(at)  ASK_16(at) ASK_16(at) ASK_16(at) ASK_16(at)
 #define ASK_256(at) ASK_64(at) ASK_64(at) ASK_64(at) ASK_64(at)
 
-/* The macroblocks above are done. */
-void row_wait()
+/* Those of the macroblocks A to D that are intra are done, by a thread for each. */
+void sides_wait(uint avail)
 {
-    uint wanted = min(uint(mb_at.x) + 2u, args.mb_width);
-    if (gl_LocalInvocationIndex == 0u && mb_at.y > 0) {
-        uint above = progress_at(mb_at.y - 1);
-        while (atomicOr(tickets[above], 0u) < wanted)
-            if (BY_ROWS == 2u) {
-                ASK_256(above)
-            }
+    const uint sides[4] = uint[4](REC_AVAIL_A, REC_AVAIL_B, REC_AVAIL_C, REC_AVAIL_D);
+    uint t = gl_LocalInvocationIndex;
+    if (t < 4u && (avail & sides[t]) != 0u) {
+        uint back = t == 0u ? 1u : args.mb_width + (t == 1u ? 0u : t == 2u ? 0xffffffffu : 1u);
+        uint at = done_at(mb - back);
+        if (uint(mbs[record_at(mb - back)].kind) != REC_MB_INTER)
+            while (atomicOr(tickets[at], 0u) == 0u)
+                if (AT_ONCE == 2u) {
+                    ASK_256(at)
+                }
     }
     barrier();
     memoryBarrierBuffer();
 }
 
-/* The intra macroblocks of those from `first` on in the mask */
-void row_part(int first)
+void mb_announce()
 {
-    uint t = gl_LocalInvocationIndex, x = uint(first) + t;
+    memoryBarrierBuffer();
     barrier();
-    if (t < SEARCH_THREADS / 32)
-        intra_mask[t] = 0u;
-    barrier();
-    mb = uint(mb_at.y) * args.mb_width;
-    if (x < args.mb_width && uint(mbs[record_at(mb + x)].kind) != REC_MB_INTER)
-        atomicOr(intra_mask[t >> 5], 1u << (t & 31u));
-    barrier();
-    for (uint word = 0u; word < SEARCH_THREADS / 32; word++)
-        for (uint left = intra_mask[word]; left != 0u; left &= left - 1u) {
-            mb_at.x = first + int(32u * word) + findLSB(left);
-            mb = uint(mb_at.y) * args.mb_width + uint(mb_at.x);
-            row_announce(uint(mb_at.x));
-            row_wait();
-            code_mb();
-        }
+    if (gl_LocalInvocationIndex == 0u)
+        atomicOr(tickets[done_at(mb)], 1u);
 }
 
 void main()
 {
-    scan8[gl_LocalInvocationIndex] = zigzag8[gl_LocalInvocationIndex];
-    if (BY_ROWS == 0u) {
-        if (diagonal_begin())
-            code_mb();
+    bool here = AT_ONCE == 0u ? diagonal_begin() : ticket_begin();
+    if (!here || uint(mbs[record_at(mb)].kind) == REC_MB_INTER)
         return;
-    }
-    row_begin();
-    for (int first = 0; first < int(args.mb_width); first += SEARCH_THREADS)
-        row_part(first);
-    row_announce(args.mb_width);
+    scan8[gl_LocalInvocationIndex] = zigzag8[gl_LocalInvocationIndex];
+    load_source();
+    if (AT_ONCE != 0u)
+        sides_wait(uint(mbs[record_at(mb)].intra_avail));
+    code_mb();
+    if (AT_ONCE != 0u)
+        mb_announce();
 }

@@ -25,12 +25,13 @@ bool quantise4(inout int v[16], uint qp, int from)
 {
     ivec3 factor = ivec3(factor_of(qp, 0, false), factor_of(qp, 5, false), factor_of(qp, 1, false));
     int shift = int(qp / 6u) + 9, last = -1, before = 0, after = 0;
-    [[unroll]] for (int i = from; i < 16; i++)
-        after += place_of(v[zigzag4[i]], at_position(factor, zigzag4[i]), shift).zero;
+    [[unroll]] for (int i = from; i < 16; i++) after +=
+        place_of(v[zigzag4[i]], at_position(factor, zigzag4[i]), shift).zero;
     int least = after, last_level = 0;
     if (from > 0)
         v[0] = 0;
-    [[unroll]] for (int i = from; i < 16; i++) {
+    [[unroll]] for (int i = from; i < 16; i++)
+    {
         int at = zigzag4[i];
         place_choice p = place_of(v[at], at_position(factor, at), shift);
         int level = signed_level(v[at], p.near);
@@ -43,50 +44,32 @@ bool quantise4(inout int v[16], uint qp, int from)
         v[at] = p.keep ? level : 0;
         before += p.keep ? p.cost : p.zero + COST_ZERO;
     }
-    [[unroll]] for (int i = from; i < 16; i++)
-        v[zigzag4[i]] = i > last ? 0 : i == last ? last_level : v[zigzag4[i]];
+    [[unroll]] for (int i = from; i < 16; i++) v[zigzag4[i]] = i > last    ? 0
+                                                               : i == last ? last_level
+                                                                           : v[zigzag4[i]];
     return last >= 0;
 }
 
 /* Levels of a thread's block to their place, and to the reconstruction in work */
-void finish4(int v[16], int first, int from, int stride, uint qp, bool dc_ready, int dc_value,
-             uint way, bool block_coded)
+void finish4(int v[16], int first, int from, int stride, uint qp, bool dc_ready, int dc_value)
 {
     ivec3 norm = norm4[qp % 6u];
-    uint sum = 0u, error = 0u;
-    [[unroll]] for (int i = 0; i < 16; i++) {
+    [[unroll]] for (int i = 0; i < 16; i++)
+    {
         level[first + i] = v[i];
-        sum += level_bits(v[i]);
         v[i] = i == 0 && dc_ready ? dc_value : (v[i] * at_position(norm, i)) << (qp / 6u);
     }
     inverse4_lines(v);
-    [[unroll]] for (int i = 0; i < 16; i++) {
+    [[unroll]] for (int i = 0; i < 16; i++)
+    {
         int at = from + stride * (i >> 2) + (i & 3);
-        int p = pred[at], r = clamp(p + ((v[i] + 32) >> 6), 0, 255), off = residual[at] + p - r;
-        work[first + i] = r;
-        error += uint(off * off);
+        work[first + i] = clamp(pred[at] + ((v[i] + 32) >> 6), 0, 255);
     }
-    atomicAdd(ssd[way], error);
-    if (block_coded)
-        atomicAdd(bits[way], sum + 16u);
 }
 
 void load4(out int v[16], int from, int stride)
 {
-    [[unroll]] for (int i = 0; i < 16; i++)
-        v[i] = residual[from + stride * (i >> 2) + (i & 3)];
-}
-
-void code_luma4(uint blk, inout int v[16])
-{
-    ivec2 corner = block_corner(blk);
-    int from = 16 * corner.y + corner.x;
-    load4(v, from, 16);
-    forward4(v);
-    bool any = quantise4(v, qps.x, 0);
-    if (any)
-        atomicOr(coded[WAY_LUMA4], 1u << blk);
-    finish4(v, 16 * int(blk), from, 16, qps.x, false, 0, WAY_LUMA4, any);
+    [[unroll]] for (int i = 0; i < 16; i++) v[i] = residual[from + stride * (i >> 2) + (i & 3)];
 }
 
 /* A block of Intra16x16 before the DC levels are known, and after it */
@@ -105,7 +88,7 @@ void whole4_end(uint blk, inout int v[16])
     ivec2 corner = block_corner(blk);
     v[0] = level[16 * int(blk)];
     finish4(v, 16 * int(blk), 16 * corner.y + corner.x, 16, qps.x, true,
-            dc[corner.y + corner.x / 4], WAY_LUMA4, (coded[WAY_LUMA4] >> blk & 1u) != 0u);
+            dc[corner.y + corner.x / 4]);
 }
 
 /* Chroma before the DC coefficients are known, and after it */
@@ -129,7 +112,101 @@ void chroma4_end(uint u, inout int v[16], bool any, int rounding)
     if (any || any_dc)
         atomicOr(coded[way], any_dc ? 15u : 1u << (u & 3u));
     finish4(v, CHROMA_BLOCK + 16 * int(u), chroma_block_at(u), 8, qp, true,
-            (c[u & 3u] << (qp / 6u)) >> 5, way, any || any_dc);
+            (c[u & 3u] << (qp / 6u)) >> 5);
+}
+
+/* ---- blocks of 4x4 by 16 threads each: a place of the scan, then a sample ---- */
+
+/* What a place costs in the choice of the quantiser, and without a level; as the last level; the
+ * scaled coefficients in raster order */
+shared int place_costs[32], place_zeros[32], end_costs[32], scaled[32];
+
+/* Of a QP: to levels and back; the shift to levels */
+struct block_factors {
+    ivec3 factor, norm;
+    int shift, scale;
+};
+
+block_factors factors4(uint qp)
+{
+    return block_factors(
+        ivec3(factor_of(qp, 0, false), factor_of(qp, 5, false), factor_of(qp, 1, false)),
+        norm4[qp % 6u], int(qp / 6u) + 9, int(qp / 6u));
+}
+
+/* Weights of row i of the forward transform */
+ivec4 forward_weights(int i)
+{
+    return i == 0   ? ivec4(1, 1, 1, 1)
+           : i == 1 ? ivec4(2, 1, -1, -2)
+           : i == 2 ? ivec4(1, -1, -1, 1)
+                    : ivec4(1, -2, 2, -1);
+}
+
+int weigh(ivec4 v, ivec4 w)
+{
+    return v.x * w.x + v.y * w.y + v.z * w.z + v.w * w.w;
+}
+
+/* c: the coefficient of the thread's place; first: where the block lies in residual */
+place_choice place4_begin(int first, block_factors f, out int c)
+{
+    uint t = gl_LocalInvocationIndex;
+    int at = zigzag4[t & 15u];
+    ivec4 across = forward_weights(at & 3), rows;
+    [[unroll]] for (int y = 0; y < 4; y++)
+    {
+        int row = first + 16 * y;
+        rows[y] = weigh(
+            ivec4(residual[row], residual[row + 1], residual[row + 2], residual[row + 3]), across);
+    }
+    c = weigh(rows, forward_weights(at >> 2));
+    place_choice p = place_of(c, at_position(f.factor, at), f.shift);
+    place_costs[t] = p.keep ? p.cost : p.zero + COST_ZERO;
+    place_zeros[t] = p.zero;
+    return p;
+}
+
+/* Those of the block's places that come before the thread's one, and those after it */
+void place4_cost(place_choice p)
+{
+    int t = int(gl_LocalInvocationIndex), from = t & 16, sum = p.cost + COST_BLOCK;
+    [[unroll]] for (int i = 0; i < 16; i++) sum += from + i < t   ? place_costs[from + i]
+                                                   : from + i > t ? place_zeros[from + i]
+                                                                  : 0;
+    end_costs[t] = p.near != 0 ? sum : 0x7fffffff;
+}
+
+/* The level of the thread's place */
+void place4_level(uint blk, block_factors f, place_choice p, int c)
+{
+    int t = int(gl_LocalInvocationIndex), from = t & 16, mine = t & 15, at = zigzag4[mine],
+        least = 0, last = -1;
+    [[unroll]] for (int i = 0; i < 16; i++) least += place_zeros[from + i];
+    [[unroll]] for (int i = 0; i < 16; i++)
+    {
+        last = end_costs[from + i] < least ? i : last;
+        least = min(end_costs[from + i], least);
+    }
+    int v = mine < last && p.keep || mine == last ? signed_level(c, p.near) : 0;
+    level[16 * int(blk) + at] = v;
+    scaled[from + at] = (v * at_position(f.norm, at)) << f.scale;
+    if (mine == 0 && last >= 0)
+        atomicOr(coded[WAY_LUMA4], 1u << blk);
+}
+
+/* The reconstruction of the thread's sample, which was predicted as p */
+int place4_sample(int p)
+{
+    int t = int(gl_LocalInvocationIndex), from = t & 16, x = t & 3, y = t >> 2 & 3;
+    ivec4 column;
+    [[unroll]] for (int i = 0; i < 4; i++)
+    {
+        int row = from + 4 * i;
+        column[i] = butterfly4(scaled[row], scaled[row + 1], scaled[row + 2], scaled[row + 3])[x];
+    }
+    int r = butterfly4(column.x, column.y, column.z, column.w)[y];
+    return clamp(p + ((r + 32) >> 6), 0, 255);
 }
 
 /* ---- blocks of 8x8 by eight threads each ---- */
@@ -137,14 +214,12 @@ void chroma4_end(uint u, inout int v[16], bool any, int rounding)
 /* A line of a block in `wide` */
 void line8_load(out int v[8], int at, int step)
 {
-    [[unroll]] for (int i = 0; i < 8; i++)
-        v[i] = wide[at + i * step];
+    [[unroll]] for (int i = 0; i < 8; i++) v[i] = wide[at + i * step];
 }
 
 void line8_store(int v[8], int at, int step)
 {
-    [[unroll]] for (int i = 0; i < 8; i++)
-        wide[at + i * step] = v[i];
+    [[unroll]] for (int i = 0; i < 8; i++) wide[at + i * step] = v[i];
 }
 
 /* Where sample (0, n) of the 8x8 block of thread t lies in pred and residual */
@@ -156,8 +231,7 @@ int corner8(uint t)
 void rows_forward8(uint t)
 {
     int v[8], from = corner8(t) + 16 * int(t & 7u);
-    [[unroll]] for (int i = 0; i < 8; i++)
-        v[i] = residual[from + i];
+    [[unroll]] for (int i = 0; i < 8; i++) v[i] = residual[from + i];
     forward8(v);
     line8_store(v, int(BLOCK8 * (t >> 3) + ROW8 * (t & 7u)), 1);
 }
@@ -190,7 +264,8 @@ place_choice eighth_choice(uint t, int k, int c)
 void eighth_begin(uint t, out int c[8])
 {
     int cost = 0, zero = 0;
-    [[unroll]] for (int k = 0; k < 8; k++) {
+    [[unroll]] for (int k = 0; k < 8; k++)
+    {
         c[k] = wide[wide_at(t, eighth_place(t, k))];
         place_choice p = eighth_choice(t, k, c[k]);
         cost += p.keep ? p.cost : p.zero + COST_ZERO;
@@ -218,7 +293,8 @@ void eighth_end(uint t, int c[8])
         after += i >= t ? eighth_zero[i] : 0;
     }
     least = zero_of_block(t);
-    [[unroll]] for (int k = 0; k < 8; k++) {
+    [[unroll]] for (int k = 0; k < 8; k++)
+    {
         place_choice p = eighth_choice(t, k, c[k]);
         after -= p.zero;
         if (p.near != 0 && before + p.cost + COST_BLOCK + after < least) {
@@ -235,23 +311,20 @@ void eighth_end(uint t, int c[8])
 void eighth_levels(uint t, int c[8])
 {
     int least = zero_of_block(t), last = -1, qp = int(qps.x), any = 0;
-    uint sum = 0u;
     for (uint i = t & 24u; i < (t & 24u) + 8u; i++)
         if (end_at[i] >= 0 && end_cost[i] < least) {
             least = end_cost[i];
             last = end_at[i];
         }
-    [[unroll]] for (int k = 0; k < 8; k++) {
+    [[unroll]] for (int k = 0; k < 8; k++)
+    {
         int place = eighth_place(t, k), i = 8 * int(t & 7u) + k;
         place_choice p = eighth_choice(t, k, c[k]);
         int v = i < last && p.keep || i == last ? signed_level(c[k], p.near) : 0;
         level[LUMA8_FIRST + 64 * int(t >> 3) + place] = v;
-        sum += level_bits(v);
         wide[wide_at(t, place)] =
             scale_level(v, 16 * norm_adjust8(qp % 6, place & 7, place >> 3), qp, 6);
     }
-    if (last >= 0)
-        atomicAdd(bits[WAY_LUMA8], sum + ((t & 7u) == 0u ? 32u : 0u));
     if (last >= 0 && (t & 7u) == 0u)
         atomicOr(coded[WAY_LUMA8], 15u << (t >> 1));
 }
@@ -267,16 +340,13 @@ void rows_back8(uint t)
 void columns_back8(uint t)
 {
     int v[8], from = corner8(t) + int(t & 7u);
-    uint error = 0u;
     line8_load(v, int(BLOCK8 * (t >> 3) + (t & 7u)), ROW8);
     butterfly8_of(v);
-    [[unroll]] for (int i = 0; i < 8; i++) {
+    [[unroll]] for (int i = 0; i < 8; i++)
+    {
         int p = pred[from + 16 * i], r = clamp(p + ((v[i] + 32) >> 6), 0, 255);
-        int off = residual[from + 16 * i] + p - r;
         work[LUMA8_FIRST + 64 * int(t >> 3) + 8 * i + int(t & 7u)] = r;
-        error += uint(off * off);
     }
-    atomicAdd(ssd[WAY_LUMA8], error);
 }
 
 /* The steps of an 8x8 block after its rows */

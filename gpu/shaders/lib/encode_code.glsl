@@ -21,7 +21,7 @@ shared int dc[16];
 shared int level[640];
 /* Scaled coefficients, then the residual, then the reconstruction: laid out as level */
 shared int work[640];
-shared uint ssd[WAYS], bits[WAYS], coded[WAYS];
+shared uint coded[WAYS];
 
 /* level and work have blocks of luma by 4x4 transforms, of luma by 8x8 transforms, of Cb and Cr. */
 #define LUMA8_FIRST  256

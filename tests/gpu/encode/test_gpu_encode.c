@@ -304,6 +304,8 @@ static void test_high(void **state)
     check_encoding(&e, ENCODE_DIAGONALS);
     encoding_default(&e, 16, 16);
     check_encoding(&e, ENCODE_DIAGONALS);
+    encoding_default(&e, 70, 120); /* more rows than columns */
+    check_encoding(&e, ENCODE_AT_ONCE);
 }
 
 static void test_baseline(void **state)
@@ -316,7 +318,7 @@ static void test_baseline(void **state)
     e.references = 2;
     e.slices = 4;
     e.deblocking = 2;
-    check_encoding(&e, ENCODE_ROWS);
+    check_encoding(&e, ENCODE_AT_ONCE);
 }
 
 static void test_luma_alone(void **state)
@@ -327,7 +329,7 @@ static void test_luma_alone(void **state)
     e.chroma_format_idc = 0;
     e.references = 4;
     e.deblocking = 1;
-    check_encoding(&e, ENCODE_ROWS);
+    check_encoding(&e, ENCODE_AT_ONCE);
 }
 
 static void test_bad(void **state)
