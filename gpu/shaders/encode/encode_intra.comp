@@ -82,8 +82,7 @@ void code_luma8(int block)
 void code_8x8(uint at, uint avail)
 {
     int t = int(gl_LocalInvocationIndex), x = t & 7, y = t >> 3;
-    [[dont_unroll]] for (int block = 0; block < 4; block++)
-    {
+    [[dont_unroll]] for (int block = 0; block < 4; block++) {
         ivec2 place = 2 * ivec2(block & 1, block >> 1), corner = 4 * place;
         block_sides s = sides_of(avail, place, 2);
         border_fill(place, s);
@@ -104,8 +103,7 @@ void code_4x4(uint at, uint avail)
     int t = int(gl_LocalInvocationIndex), second = t >> 4 & 1;
     block_factors f = factors4(qps.x);
     uvec2 modes = uvec2(mbs[at].intra_mode[0], mbs[at].intra_mode[1]);
-    [[dont_unroll]] for (int step = 0; step < 10; step++)
-    {
+    [[dont_unroll]] for (int step = 0; step < 10; step++) {
         ivec2 place = ivec2((step & 1) + 2 * second, (step >> 1) - second), corner = 4 * place,
               to = ivec2(t & 3, t >> 2 & 3);
         bool here = t < 32 && place.y >= 0 && place.y < 4;

@@ -25,13 +25,12 @@ bool quantise4(inout int v[16], uint qp, int from)
 {
     ivec3 factor = ivec3(factor_of(qp, 0, false), factor_of(qp, 5, false), factor_of(qp, 1, false));
     int shift = int(qp / 6u) + 9, last = -1, before = 0, after = 0;
-    [[unroll]] for (int i = from; i < 16; i++) after +=
-        place_of(v[zigzag4[i]], at_position(factor, zigzag4[i]), shift).zero;
+    [[unroll]] for (int i = from; i < 16; i++)
+        after += place_of(v[zigzag4[i]], at_position(factor, zigzag4[i]), shift).zero;
     int least = after, last_level = 0;
     if (from > 0)
         v[0] = 0;
-    [[unroll]] for (int i = from; i < 16; i++)
-    {
+    [[unroll]] for (int i = from; i < 16; i++) {
         int at = zigzag4[i];
         place_choice p = place_of(v[at], at_position(factor, at), shift);
         int level = signed_level(v[at], p.near);
@@ -44,9 +43,8 @@ bool quantise4(inout int v[16], uint qp, int from)
         v[at] = p.keep ? level : 0;
         before += p.keep ? p.cost : p.zero + COST_ZERO;
     }
-    [[unroll]] for (int i = from; i < 16; i++) v[zigzag4[i]] = i > last    ? 0
-                                                               : i == last ? last_level
-                                                                           : v[zigzag4[i]];
+    [[unroll]] for (int i = from; i < 16; i++)
+        v[zigzag4[i]] = i > last ? 0 : i == last ? last_level : v[zigzag4[i]];
     return last >= 0;
 }
 
@@ -54,14 +52,12 @@ bool quantise4(inout int v[16], uint qp, int from)
 void finish4(int v[16], int first, int from, int stride, uint qp, bool dc_ready, int dc_value)
 {
     ivec3 norm = norm4[qp % 6u];
-    [[unroll]] for (int i = 0; i < 16; i++)
-    {
+    [[unroll]] for (int i = 0; i < 16; i++) {
         level[first + i] = v[i];
         v[i] = i == 0 && dc_ready ? dc_value : (v[i] * at_position(norm, i)) << (qp / 6u);
     }
     inverse4_lines(v);
-    [[unroll]] for (int i = 0; i < 16; i++)
-    {
+    [[unroll]] for (int i = 0; i < 16; i++) {
         int at = from + stride * (i >> 2) + (i & 3);
         work[first + i] = clamp(pred[at] + ((v[i] + 32) >> 6), 0, 255);
     }
@@ -69,7 +65,8 @@ void finish4(int v[16], int first, int from, int stride, uint qp, bool dc_ready,
 
 void load4(out int v[16], int from, int stride)
 {
-    [[unroll]] for (int i = 0; i < 16; i++) v[i] = residual[from + stride * (i >> 2) + (i & 3)];
+    [[unroll]] for (int i = 0; i < 16; i++)
+        v[i] = residual[from + stride * (i >> 2) + (i & 3)];
 }
 
 /* A block of Intra16x16 before the DC levels are known, and after it */
@@ -154,8 +151,7 @@ place_choice place4_begin(int first, block_factors f, out int c)
     uint t = gl_LocalInvocationIndex;
     int at = zigzag4[t & 15u];
     ivec4 across = forward_weights(at & 3), rows;
-    [[unroll]] for (int y = 0; y < 4; y++)
-    {
+    [[unroll]] for (int y = 0; y < 4; y++) {
         int row = first + 16 * y;
         rows[y] = weigh(
             ivec4(residual[row], residual[row + 1], residual[row + 2], residual[row + 3]), across);
@@ -171,9 +167,8 @@ place_choice place4_begin(int first, block_factors f, out int c)
 void place4_cost(place_choice p)
 {
     int t = int(gl_LocalInvocationIndex), from = t & 16, sum = p.cost + COST_BLOCK;
-    [[unroll]] for (int i = 0; i < 16; i++) sum += from + i < t   ? place_costs[from + i]
-                                                   : from + i > t ? place_zeros[from + i]
-                                                                  : 0;
+    [[unroll]] for (int i = 0; i < 16; i++)
+        sum += from + i < t ? place_costs[from + i] : from + i > t ? place_zeros[from + i] : 0;
     end_costs[t] = p.near != 0 ? sum : 0x7fffffff;
 }
 
@@ -182,9 +177,9 @@ void place4_level(uint blk, block_factors f, place_choice p, int c)
 {
     int t = int(gl_LocalInvocationIndex), from = t & 16, mine = t & 15, at = zigzag4[mine],
         least = 0, last = -1;
-    [[unroll]] for (int i = 0; i < 16; i++) least += place_zeros[from + i];
     [[unroll]] for (int i = 0; i < 16; i++)
-    {
+        least += place_zeros[from + i];
+    [[unroll]] for (int i = 0; i < 16; i++) {
         last = end_costs[from + i] < least ? i : last;
         least = min(end_costs[from + i], least);
     }
@@ -200,8 +195,7 @@ int place4_sample(int p)
 {
     int t = int(gl_LocalInvocationIndex), from = t & 16, x = t & 3, y = t >> 2 & 3;
     ivec4 column;
-    [[unroll]] for (int i = 0; i < 4; i++)
-    {
+    [[unroll]] for (int i = 0; i < 4; i++) {
         int row = from + 4 * i;
         column[i] = butterfly4(scaled[row], scaled[row + 1], scaled[row + 2], scaled[row + 3])[x];
     }
@@ -214,12 +208,14 @@ int place4_sample(int p)
 /* A line of a block in `wide` */
 void line8_load(out int v[8], int at, int step)
 {
-    [[unroll]] for (int i = 0; i < 8; i++) v[i] = wide[at + i * step];
+    [[unroll]] for (int i = 0; i < 8; i++)
+        v[i] = wide[at + i * step];
 }
 
 void line8_store(int v[8], int at, int step)
 {
-    [[unroll]] for (int i = 0; i < 8; i++) wide[at + i * step] = v[i];
+    [[unroll]] for (int i = 0; i < 8; i++)
+        wide[at + i * step] = v[i];
 }
 
 /* Where sample (0, n) of the 8x8 block of thread t lies in pred and residual */
@@ -231,7 +227,8 @@ int corner8(uint t)
 void rows_forward8(uint t)
 {
     int v[8], from = corner8(t) + 16 * int(t & 7u);
-    [[unroll]] for (int i = 0; i < 8; i++) v[i] = residual[from + i];
+    [[unroll]] for (int i = 0; i < 8; i++)
+        v[i] = residual[from + i];
     forward8(v);
     line8_store(v, int(BLOCK8 * (t >> 3) + ROW8 * (t & 7u)), 1);
 }
@@ -264,8 +261,7 @@ place_choice eighth_choice(uint t, int k, int c)
 void eighth_begin(uint t, out int c[8])
 {
     int cost = 0, zero = 0;
-    [[unroll]] for (int k = 0; k < 8; k++)
-    {
+    [[unroll]] for (int k = 0; k < 8; k++) {
         c[k] = wide[wide_at(t, eighth_place(t, k))];
         place_choice p = eighth_choice(t, k, c[k]);
         cost += p.keep ? p.cost : p.zero + COST_ZERO;
@@ -293,8 +289,7 @@ void eighth_end(uint t, int c[8])
         after += i >= t ? eighth_zero[i] : 0;
     }
     least = zero_of_block(t);
-    [[unroll]] for (int k = 0; k < 8; k++)
-    {
+    [[unroll]] for (int k = 0; k < 8; k++) {
         place_choice p = eighth_choice(t, k, c[k]);
         after -= p.zero;
         if (p.near != 0 && before + p.cost + COST_BLOCK + after < least) {
@@ -316,8 +311,7 @@ void eighth_levels(uint t, int c[8])
             least = end_cost[i];
             last = end_at[i];
         }
-    [[unroll]] for (int k = 0; k < 8; k++)
-    {
+    [[unroll]] for (int k = 0; k < 8; k++) {
         int place = eighth_place(t, k), i = 8 * int(t & 7u) + k;
         place_choice p = eighth_choice(t, k, c[k]);
         int v = i < last && p.keep || i == last ? signed_level(c[k], p.near) : 0;
@@ -342,8 +336,7 @@ void columns_back8(uint t)
     int v[8], from = corner8(t) + int(t & 7u);
     line8_load(v, int(BLOCK8 * (t >> 3) + (t & 7u)), ROW8);
     butterfly8_of(v);
-    [[unroll]] for (int i = 0; i < 8; i++)
-    {
+    [[unroll]] for (int i = 0; i < 8; i++) {
         int p = pred[from + 16 * i], r = clamp(p + ((v[i] + 32) >> 6), 0, 255);
         work[LUMA8_FIRST + 64 * int(t >> 3) + 8 * i + int(t & 7u)] = r;
     }
