@@ -19,16 +19,18 @@
 #define THIRDS 3
 #define ROWS   (SIDE / THIRDS)
 
-shared uint16_t sads[THIRDS][BLOCKS * BLOCKS][SIDE]; /* of blocks, for a row of positions each */
-shared uint place_bits[SIDE];                        /* of a component of a vector */
-shared uint best_cost[THIRDS][TILE * TILE], best_order[THIRDS][TILE * TILE];
+#define PAIRS  (SIDE / 2 + 1)
+
+/* Of blocks, for a row of positions each: two in a word, the first one below. The sum of four words
+ * has no carry. */
+shared uint sads[THIRDS][BLOCKS * BLOCKS][PAIRS];
+shared uint place_bits[SIDE]; /* of a component of a vector */
+shared uint best_keys[THIRDS][TILE * TILE];
 
 ivec2 tile_at; /* its first macroblock */
 
-uint bits_cost(ivec2 at)
-{
-    return pictures[picture].lambda * (place_bits[at.x] + place_bits[at.y]) / 16u;
-}
+/* Cost and order in a word: the least one is the best position. A cost has less than 21 bits. */
+#define ORDER_BITS 11
 
 /* The thread's block at all positions of a row */
 void row_sums(uint third, uint block, ivec4 source[4], int y)
@@ -45,6 +47,7 @@ void row_sums(uint third, uint block, ivec4 source[4], int y)
     [[dont_unroll]] for (int x = 0; x < SIDE; x += 4) {
         [[unroll]] for (int i = 0; i < 4; i++)
             next[i] = four_samples(from + i * stride + x + 4);
+        uint sums[4];
         [[unroll]] for (int k = 0; k < 4; k++) {
             int sum = 0;
             [[unroll]] for (int i = 0; i < 4; i++) {
@@ -55,43 +58,56 @@ void row_sums(uint third, uint block, ivec4 source[4], int y)
                 window[i] = window[i] >> 8 | next[i] << 24;
                 next[i] >>= 8;
             }
-            if (x + k < SIDE)
-                sads[third][block][x + k] = uint16_t(sum);
+            sums[k] = uint(sum);
         }
+        sads[third][block][x / 2] = sums[0] | sums[1] << 16;
+        if (x + 2 < SIDE)
+            sads[third][block][x / 2 + 1] = sums[2] | sums[3] << 16;
     }
 }
 
-/* A macroblock's best position of a row, its first one among equals */
-void row_choose(uint third, uint in_tile, int y, inout uint best, inout uint order)
+/* Positions that are allowed (as `allowed` has it): the first ones and the last ones */
+ivec4 places_allowed()
 {
-    uint block = in_tile / TILE * BLOCKS + in_tile % TILE;
-    for (int x = 0; x < SIDE; x++) {
-        if (!allowed(16 * (ivec2(x, y) - RANGE)))
-            continue;
-        uint cost = 4u * (uint(sads[third][block][x]) + uint(sads[third][block + 1u][x]) +
-                          uint(sads[third][block + BLOCKS][x]) +
-                          uint(sads[third][block + BLOCKS + 1u][x])) +
-                    bits_cost(ivec2(x, y));
-        /* no motion comes first */
-        uint place = x == RANGE && y == RANGE ? 0u : uint(y * SIDE + x) + 1u;
-        if (cost < best || (cost == best && place < order)) {
-            best = cost;
-            order = place;
-        }
+    ivec2 most = ivec2(pictures[picture].mv_max[0], pictures[picture].mv_max[1]);
+    ivec2 low = max(-64 * mb_at - 4 * ENC_REACH, -most - 1);
+    ivec2 last = ivec2(args.mb_width, args.mb_height) - 1;
+    ivec2 high = min(64 * (last - mb_at) + 4 * ENC_REACH, most);
+    return ivec4(max((low + 15 >> 4) + RANGE, 0), min((high >> 4) + RANGE, SIDE - 1));
+}
+
+uint key_of(uint sum, int x, int y)
+{
+    uint bits = pictures[picture].lambda * (place_bits[x] + place_bits[y]) / 16u;
+    /* no motion comes first */
+    uint place = x == RANGE && y == RANGE ? 0u : uint(y * SIDE + x) + 1u;
+    return 4u * sum + bits << ORDER_BITS | place;
+}
+
+/* A macroblock's best position of a row */
+uint row_choose(uint third, uint in_tile, int y, ivec4 places)
+{
+    uint block = in_tile / TILE * BLOCKS + in_tile % TILE, best = NO_COST;
+    if (y < places.y || y > places.w)
+        return best;
+    for (int pair = places.x >> 1; pair <= places.z >> 1; pair++) {
+        uint sum = sads[third][block][pair] + sads[third][block + 1u][pair] +
+                   sads[third][block + BLOCKS][pair] + sads[third][block + BLOCKS + 1u][pair];
+        int x = 2 * pair;
+        if (x >= places.x)
+            best = min(best, key_of(sum & 0xffffu, x, y));
+        if (x + 1 <= places.z)
+            best = min(best, key_of(sum >> 16, x + 1, y));
     }
+    return best;
 }
 
 /* Of the thirds the best one */
 void mb_store(uint in_tile)
 {
-    uint best = best_cost[0][in_tile], order = best_order[0][in_tile];
-    for (uint i = 1u; i < THIRDS; i++)
-        if (best_cost[i][in_tile] < best ||
-            (best_cost[i][in_tile] == best && best_order[i][in_tile] < order)) {
-            best = best_cost[i][in_tile];
-            order = best_order[i][in_tile];
-        }
-    ivec2 mv = order == 0u ? ivec2(0) : ivec2((order - 1u) % SIDE, (order - 1u) / SIDE) - RANGE;
+    uint best = min(min(best_keys[0][in_tile], best_keys[1][in_tile]), best_keys[2][in_tile]);
+    int order = int(best & (1u << ORDER_BITS) - 1u);
+    ivec2 mv = order == 0 ? ivec2(0) : ivec2((order - 1) % SIDE, (order - 1) / SIDE) - RANGE;
     search[search_at(mb)].coarse[0] = int16_t(mv.x);
     search[search_at(mb)].coarse[1] = int16_t(mv.y);
 }
@@ -105,7 +121,7 @@ void main()
     if (t < SIDE)
         place_bits[t] = se_bits(16 * (int(t) - RANGE));
     /* 81 threads a third for blocks; the first 64 of them have macroblocks, too */
-    uint third = t / (BLOCKS * BLOCKS), block = t % (BLOCKS * BLOCKS), best = NO_COST, order = 0u;
+    uint third = t / (BLOCKS * BLOCKS), block = t % (BLOCKS * BLOCKS), best = NO_COST;
     ivec2 at = tile_at + ivec2(block % BLOCKS, block / BLOCKS);
     int stride = int(plane_stride(ENC_PLANE_FOURTH)),
         from = int(plane_origin(pictures[picture].source, ENC_PLANE_FOURTH)) - 2 * stride - 2;
@@ -120,6 +136,7 @@ void main()
     mb = uint(mb_at.y) * args.mb_width + uint(mb_at.x);
     bool chooses = counts && block < TILE * TILE && mb_at.x < int(args.mb_width) &&
                    mb_at.y < int(args.mb_height);
+    ivec4 places = places_allowed();
     [[dont_unroll]] for (int i = 0; i < ROWS; i++) {
         int y = int(third) * ROWS + i;
         barrier();
@@ -127,12 +144,10 @@ void main()
             row_sums(third, block, source, y);
         barrier();
         if (chooses)
-            row_choose(third, block, y, best, order);
+            best = min(best, row_choose(third, block, y, places));
     }
-    if (chooses) {
-        best_cost[third][block] = best;
-        best_order[third][block] = order;
-    }
+    if (chooses)
+        best_keys[third][block] = best;
     barrier();
     if (chooses && third == 0u)
         mb_store(block);
