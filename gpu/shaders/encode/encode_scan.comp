@@ -6,9 +6,11 @@
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 #include "gpu/shaders/lib/encode_common.glsl"
 
 #define THREADS 256
+#define RUN     8 /* macroblocks of a thread, one after the other */
 
 layout(local_size_x = THREADS) in;
 
@@ -21,7 +23,8 @@ layout(set = 0, binding = ENC_BIND_TOTALS, scalar) writeonly buffer total_buffer
     uint totals[];
 };
 
-/* Blocks up to here; the last macroblock up to here, and one more, whose QP is its own */
+/* By thread: blocks up to the end of its run; the last macroblock up to there, and one more, whose
+ * QP is its own */
 shared uint blocks[2][THREADS], owners[2][THREADS];
 
 uint blocks_of(uint at)
@@ -30,10 +33,10 @@ uint blocks_of(uint at)
                 bitCount(uint(mbs[at].coded[2])));
 }
 
-bool owns_qp(uint first, uint mb)
+bool owns_qp(uint first, uint mb, uint blocks)
 {
     uint at = first + mb;
-    return mb == 0u || mbs[at].slice != mbs[at - 1u].slice || blocks_of(at) != 0u ||
+    return mb == 0u || mbs[at].slice != mbs[at - 1u].slice || blocks != 0u ||
            uint(mbs[at].kind) == REC_MB_INTRA_16X16;
 }
 
@@ -63,18 +66,30 @@ void main()
 {
     uint t = gl_LocalInvocationIndex, count = args.mb_width * args.mb_height;
     uint first = gl_WorkGroupID.z * count, before = 0u, owner = 0u;
-    for (uint base = 0u; base < count; base += THREADS) {
-        uint mb = base + t, mine = mb < count ? blocks_of(first + mb) : 0u;
+    for (uint base = 0u; base < count; base += THREADS * RUN) {
+        uint from = base + t * RUN, mine[RUN], owned[RUN], sum = 0u, last = 0u;
+        [[unroll]] for (uint i = 0u; i < RUN; i++) {
+            bool here = from + i < count;
+            mine[i] = here ? blocks_of(first + from + i) : 0u;
+            owned[i] = here && owns_qp(first, from + i, mine[i]) ? from + i + 1u : 0u;
+            sum += mine[i];
+            last = max(last, owned[i]);
+        }
         barrier();
-        blocks[0][t] = mine;
-        owners[0][t] = mb < count && owns_qp(first, mb) ? mb + 1u : 0u;
-        uint now = prefix_sums();
-        if (mb < count) {
-            uint from = max(owners[now][t], owner) - 1u;
-            mbs[first + mb].coeff = before + blocks[now][t] - mine;
-            mbs[first + mb].nonzero = uint16_t(nonzero_of(uint(mbs[first + mb].coded[0])));
-            for (uint i = 0u; i < 3u && from != mb; i++)
-                mbs[first + mb].qp[i] = mbs[first + from].qp[i];
+        blocks[0][t] = sum;
+        owners[0][t] = last;
+        uint now = prefix_sums(), at = before + blocks[now][t] - sum;
+        uint own = max(owner, t > 0u ? owners[now][t - 1u] : 0u);
+        [[unroll]] for (uint i = 0u; i < RUN; i++) {
+            uint mb = first + from + i;
+            own = max(own, owned[i]);
+            if (from + i < count) {
+                mbs[mb].coeff = at;
+                mbs[mb].nonzero = uint16_t(nonzero_of(uint(mbs[mb].coded[0])));
+                for (uint k = 0u; k < 3u && own - 1u != from + i; k++)
+                    mbs[mb].qp[k] = mbs[first + own - 1u].qp[k];
+            }
+            at += mine[i];
         }
         before += blocks[now][THREADS - 1];
         owner = max(owner, owners[now][THREADS - 1]);
