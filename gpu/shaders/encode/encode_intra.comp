@@ -120,13 +120,16 @@ void code_4x4(uint at, uint avail)
         }
         barrier();
         if (here)
-            p = place4_begin(first, f, c);
+            p = place4_begin(first, 16, false, f, c);
         barrier();
         if (here)
             place4_cost(p);
         barrier();
+        bool any = false;
         if (here)
-            place4_level(blk, f, p, c);
+            any = place4_level(16 * int(blk), f, p, c);
+        if (any && (t & 15) == 0)
+            atomicOr(coded[WAY_LUMA4], 1u << blk);
         barrier();
         if (here) {
             int r = place4_sample(pred[first + 16 * to.y + to.x]);
@@ -155,22 +158,30 @@ void code_16x16(uint at, block_sides s)
         whole4_end(t, v);
 }
 
+/* Both components, one after the other: 16 threads a block */
 void code_chroma(uint at, block_sides s)
 {
-    uint t = gl_LocalInvocationIndex;
-    bool any = false;
-    int v[16];
-    for (uint c = 1u; c <= 2u; c++) {
-        load_border(c);
-        put_prediction(192u + 64u * c + t, intra_chroma(int(mbs[at].intra_chroma_mode), int(t & 7u),
-                                                        int(t >> 3), 8, s.left, s.top, DEPTH));
+    int t = int(gl_LocalInvocationIndex), blk = t >> 4, x = t & 7, y = t >> 3, coefficient;
+    int mode = int(mbs[at].intra_chroma_mode);
+    [[dont_unroll]] for (int c = 1; c <= 2; c++) {
+        int corner = chroma_block_at(uint(4 * (c - 1) + blk)),
+            first = CHROMA_BLOCK + 64 * (c - 1) + 16 * blk;
+        block_factors f = factors4(qps[c]);
+        load_border(uint(c));
+        put_prediction(uint(192 + 64 * c + t), intra_chroma(mode, x, y, 8, s.left, s.top, DEPTH));
+        barrier();
+        place_choice p = place4_begin(corner, 8, true, f, coefficient);
+        if ((t & 15) == 0)
+            dc[blk] = coefficient;
+        barrier();
+        place4_cost(p);
+        barrier();
+        bool any = place4_level(first, f, p, coefficient);
+        if ((t & 15) == 0)
+            place4_dc(uint(c), first, any);
+        barrier();
+        work[first + (t & 15)] = place4_sample(pred[corner + 8 * (t >> 2 & 3) + (t & 3)]);
     }
-    barrier();
-    if (t < 8u)
-        any = chroma4_begin(t, v);
-    barrier();
-    if (t < 8u)
-        chroma4_end(t, v, any, ROUNDING_INTRA);
 }
 
 /* The i-th macroblock from the top of the diagonal x + 2 y = step; whether there is one */

@@ -19,7 +19,7 @@
 #define THIRDS 3
 #define ROWS   (SIDE / THIRDS)
 
-#define PAIRS  (SIDE / 2 + 1)
+#define PAIRS (SIDE / 2 + 1)
 
 /* Of blocks, for a row of positions each: two in a word, the first one below. The sum of four words
  * has no carry. */

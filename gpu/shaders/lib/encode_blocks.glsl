@@ -88,35 +88,11 @@ void whole4_end(uint blk, inout int v[16])
             dc[corner.y + corner.x / 4]);
 }
 
-/* Chroma before the DC coefficients are known, and after it */
-bool chroma4_begin(uint u, inout int v[16])
-{
-    load4(v, chroma_block_at(u), 8);
-    forward4(v);
-    dc[u] = v[0];
-    return quantise4(v, qps[1u + (u >> 2)], 1);
-}
-
-void chroma4_end(uint u, inout int v[16], bool any, int rounding)
-{
-    uint way = WAY_CB + (u >> 2), qp = qps[1u + (u >> 2)], at = u & 4u;
-    ivec4 c = hadamard2(ivec4(dc[at], dc[at + 1u], dc[at + 2u], dc[at + 3u]));
-    for (int i = 0; i < 4; i++)
-        c[i] = quantise_dc(c[i], qp, rounding);
-    bool any_dc = c != ivec4(0);
-    v[0] = c[u & 3u];
-    c = hadamard2(c) * 16 * norm_adjust4(int(qp % 6u), 0);
-    if (any || any_dc)
-        atomicOr(coded[way], any_dc ? 15u : 1u << (u & 3u));
-    finish4(v, CHROMA_BLOCK + 16 * int(u), chroma_block_at(u), 8, qp, true,
-            (c[u & 3u] << (qp / 6u)) >> 5);
-}
-
 /* ---- blocks of 4x4 by 16 threads each: a place of the scan, then a sample ---- */
 
 /* What a place costs in the choice of the quantiser, and without a level; as the last level; the
  * scaled coefficients in raster order */
-shared int place_costs[32], place_zeros[32], end_costs[32], scaled[32];
+shared int place_costs[64], place_zeros[64], end_costs[64], scaled[64];
 
 /* Of a QP: to levels and back; the shift to levels */
 struct block_factors {
@@ -145,37 +121,41 @@ int weigh(ivec4 v, ivec4 w)
     return v.x * w.x + v.y * w.y + v.z * w.z + v.w * w.w;
 }
 
-/* c: the coefficient of the thread's place; first: where the block lies in residual */
-place_choice place4_begin(int first, block_factors f, out int c)
+/* c: the coefficient of the thread's place; first: where the block lies in residual; alone: DC is
+ * coded elsewhere. */
+place_choice place4_begin(int first, int stride, bool alone, block_factors f, out int c)
 {
     uint t = gl_LocalInvocationIndex;
     int at = zigzag4[t & 15u];
     ivec4 across = forward_weights(at & 3), rows;
     [[unroll]] for (int y = 0; y < 4; y++) {
-        int row = first + 16 * y;
+        int row = first + stride * y;
         rows[y] = weigh(
             ivec4(residual[row], residual[row + 1], residual[row + 2], residual[row + 3]), across);
     }
     c = weigh(rows, forward_weights(at >> 2));
     place_choice p = place_of(c, at_position(f.factor, at), f.shift);
-    place_costs[t] = p.keep ? p.cost : p.zero + COST_ZERO;
-    place_zeros[t] = p.zero;
+    bool none = alone && at == 0;
+    p.near = none ? 0 : p.near;
+    place_costs[t] = none ? 0 : p.keep ? p.cost : p.zero + COST_ZERO;
+    place_zeros[t] = none ? 0 : p.zero;
     return p;
 }
 
 /* Those of the block's places that come before the thread's one, and those after it */
 void place4_cost(place_choice p)
 {
-    int t = int(gl_LocalInvocationIndex), from = t & 16, sum = p.cost + COST_BLOCK;
+    int t = int(gl_LocalInvocationIndex), from = t & 48, sum = p.cost + COST_BLOCK;
     [[unroll]] for (int i = 0; i < 16; i++)
         sum += from + i < t ? place_costs[from + i] : from + i > t ? place_zeros[from + i] : 0;
     end_costs[t] = p.near != 0 ? sum : 0x7fffffff;
 }
 
-/* The level of the thread's place */
-void place4_level(uint blk, block_factors f, place_choice p, int c)
+/* The level of the thread's place, of a block whose levels begin at `first`; whether the block has
+ * any */
+bool place4_level(int first, block_factors f, place_choice p, int c)
 {
-    int t = int(gl_LocalInvocationIndex), from = t & 16, mine = t & 15, at = zigzag4[mine],
+    int t = int(gl_LocalInvocationIndex), from = t & 48, mine = t & 15, at = zigzag4[mine],
         least = 0, last = -1;
     [[unroll]] for (int i = 0; i < 16; i++)
         least += place_zeros[from + i];
@@ -183,17 +163,16 @@ void place4_level(uint blk, block_factors f, place_choice p, int c)
         last = end_costs[from + i] < least ? i : last;
         least = min(end_costs[from + i], least);
     }
-    int v = mine < last && p.keep || mine == last ? signed_level(c, p.near) : 0;
-    level[16 * int(blk) + at] = v;
+    int v = p.near != 0 && (mine < last && p.keep || mine == last) ? signed_level(c, p.near) : 0;
+    level[first + at] = v;
     scaled[from + at] = (v * at_position(f.norm, at)) << f.scale;
-    if (mine == 0 && last >= 0)
-        atomicOr(coded[WAY_LUMA4], 1u << blk);
+    return last >= 0;
 }
 
 /* The reconstruction of the thread's sample, which was predicted as p */
 int place4_sample(int p)
 {
-    int t = int(gl_LocalInvocationIndex), from = t & 16, x = t & 3, y = t >> 2 & 3;
+    int t = int(gl_LocalInvocationIndex), from = t & 48, x = t & 3, y = t >> 2 & 3;
     ivec4 column;
     [[unroll]] for (int i = 0; i < 4; i++) {
         int row = from + 4 * i;
@@ -201,6 +180,22 @@ int place4_sample(int p)
     }
     int r = butterfly4(column.x, column.y, column.z, column.w)[y];
     return clamp(p + ((r + 32) >> 6), 0, 255);
+}
+
+/* Chroma: the block's DC level and what becomes of it, of all four DC coefficients of the
+ * component c; any: the block has other levels */
+void place4_dc(uint c, int first, bool any)
+{
+    uint t = gl_LocalInvocationIndex, qp = qps[c], way = WAY_CB + c - 1u, blk = t >> 4;
+    ivec4 v = hadamard2(ivec4(dc[0], dc[1], dc[2], dc[3]));
+    for (int i = 0; i < 4; i++)
+        v[i] = quantise_dc(v[i], qp, ROUNDING_INTRA);
+    bool any_dc = v != ivec4(0);
+    level[first] = v[blk];
+    v = hadamard2(v) * 16 * norm_adjust4(int(qp % 6u), 0);
+    scaled[16u * blk] = (v[blk] << (qp / 6u)) >> 5;
+    if (any || any_dc)
+        atomicOr(coded[way], any_dc ? 15u : 1u << blk);
 }
 
 /* ---- blocks of 8x8 by eight threads each ---- */
