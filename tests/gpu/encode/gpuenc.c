@@ -9,7 +9,8 @@
  * follows the first picture of each stream, which makes pipelines and memory. -o writes the first
  * stream. $GPUENC_SETTINGS: a, c and s look at pictures for an adaptive quantiser, constant quality
  * and scene cuts; v codes by CAVLC; 2, 3 or 4 is the number of slices. $GPUENC_SOURCE is a clip in
- * yuv4mpegpipe (4:2:0) instead of the scenes. The device is $PELTON_DEVICE, or any.
+ * yuv4mpegpipe (4:2:0) instead of the scenes. $GPUENC_TIMES=no leaves out the times of passes,
+ * whose stamps keep passes apart. The device is $PELTON_DEVICE, or any.
  */
 #include "encode/encoder.h"
 #include "gpu/encode/gpu_encoder.h"
@@ -235,6 +236,12 @@ static void print_threads(const struct stream *all, uint32_t streams, double cou
                  count);
 }
 
+static bool times_wanted(void)
+{
+    const char *env = getenv("GPUENC_TIMES");
+    return !env || strcmp(env, "no") != 0;
+}
+
 static void print_result(struct shared *s, const struct stream *all, uint32_t streams,
                          struct spent end)
 {
@@ -256,12 +263,13 @@ static void print_result(struct shared *s, const struct stream *all, uint32_t st
            count / (double)(c.batches - s->first.batches),
            1e3 * (c.decide_s - s->first.decide_s) / (double)(c.batches - s->first.batches));
     print_threads(all, streams, (double)n);
-    for (int i = 0; c.pass[i]; i++) {
+    for (int i = 0; c.pass[i] && times_wanted(); i++) {
         double seconds = c.pass_s[i] - s->first.pass_s[i];
         printf("  %-22s %8.1f us a picture\n", c.pass[i], 1e6 * seconds / count);
         sum += seconds;
     }
-    printf("  %-22s %8.1f us a picture\n", "all passes", 1e6 * sum / count);
+    if (times_wanted())
+        printf("  %-22s %8.1f us a picture\n", "all passes", 1e6 * sum / count);
 }
 
 static int encode_all(struct shared *s, uint32_t streams)
@@ -286,8 +294,8 @@ static int encode_all(struct shared *s, uint32_t streams)
 static int device_run(struct shared *s, uint32_t streams)
 {
     struct gpu *g = NULL;
-    int err =
-        gpu_open(&(struct gpu_params){.device = getenv("PELTON_DEVICE"), .timestamps = true}, &g);
+    int err = gpu_open(
+        &(struct gpu_params){.device = getenv("PELTON_DEVICE"), .timestamps = times_wanted()}, &g);
     if (err == GPU_OK)
         err = gpu_encoder_create(g, &(struct gpu_encoder_params){.streams = streams}, &s->encoder);
     if (err < 0) {
