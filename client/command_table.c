@@ -17,14 +17,19 @@ const struct command commands[] = {
      "pelton decode -i - -f rawvideo --pix-fmt nv12 - < clip.264 | program\n"
      "pelton decode -i clip.mp4 --verify clip.framemd5",
      cmd_decode},
-    {CMD_ENCODE, "encode", "-i IN -o OUT [options]", "encode a stream as H.264 of other settings",
+    {CMD_ENCODE, "encode", "-i IN... -o OUT [options]",
+     "encode a stream as H.264 of other settings",
      "The daemon decodes IN, and this program encodes the frames: on the GPU that --device names, "
      "else on the CPU by a slow reference. A core makes about one picture of 1080p a second. Time "
      "stamps, colours and the shape of samples stay. "
      "Pictures of other kinds than 8-bit 4:2:0 are converted, and interlaced ones are coded as "
-     "frames. A file gets its name when it is complete.",
+     "frames. A file gets its name when it is complete.\nSeveral inputs are encoded at the same "
+     "time. "
+     "Then %s in OUT stands for an input's name, without its folder and extension. An input that "
+     "fails ends alone.",
      "pelton encode -i clip.mp4 -o small.mp4 -crf 28\n"
      "pelton encode -i clip.mp4 -o out.ts -b:v 4M -s 1280x720\n"
+     "pelton encode --device gpu -i a.mp4 -i b.mp4 -o 'small/%s.mp4'\n"
      "pelton encode -i clip.mp4 -profile:v baseline -f h264 - | program",
      cmd_encode},
     {CMD_PROBE, "probe", "IN [--json]", "tell what a stream is, and whether it can be decoded",

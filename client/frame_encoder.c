@@ -28,7 +28,7 @@ struct frame_encoder {
     struct turn turn;
     struct convert *convert;
     struct carried_sei carried;
-    struct encode_device *device;
+    struct encode_place place;
     struct encoder_params params; /* of the encoder */
     struct encoder *encoder;      /* NULL: there was no picture yet */
     bool fresh;                   /* it has had no picture */
@@ -98,7 +98,7 @@ static struct encoding_colour colour_of(const AVFrame *frame)
         .full_range = frame->color_range == AVCOL_RANGE_JPEG};
 }
 
-/* Of the present picture. Compared as bytes: all of it is zero before. */
+/* Of the present picture */
 static void params_fill(const struct frame_encoder *e, const AVFrame *frame,
                         struct encoder_params *p)
 {
@@ -132,8 +132,9 @@ static void params_fill(const struct frame_encoder *e, const AVFrame *frame,
 
 /* ---- life ---- */
 
-int frame_encoder_new(const struct client_options *o, struct pelton_rational rate, bool sets_apart,
-                      struct frame_encoder **out, struct failure *f)
+int frame_encoder_new(const struct client_options *o, struct encode_device *device,
+                      struct pelton_rational rate, bool sets_apart, struct frame_encoder **out,
+                      struct failure *f)
 {
     struct frame_encoder *e = calloc(1, sizeof(*e));
     AVFrame *borrowed = av_frame_alloc();
@@ -142,13 +143,11 @@ int frame_encoder_new(const struct client_options *o, struct pelton_rational rat
         av_frame_free(&borrowed);
         return fail_with(f, X_OTHER, "close other programs", "out of memory");
     }
-    *e = (struct frame_encoder){
-        .o = o, .rate = rate, .sets_apart = sets_apart, .borrowed = borrowed};
-    int rc = encode_device_open(o, &e->device, f);
-    if (rc) {
-        frame_encoder_free(e);
-        return rc;
-    }
+    *e = (struct frame_encoder){.o = o,
+                                .rate = rate,
+                                .sets_apart = sets_apart,
+                                .borrowed = borrowed,
+                                .place = {.device = device}};
     *out = e;
     return 0;
 }
@@ -158,7 +157,6 @@ void frame_encoder_free(struct frame_encoder *e)
     if (!e)
         return;
     encoder_free(e->encoder);
-    encode_device_close(e->device);
     turn_clear(&e->turn);
     convert_free(e->convert);
     carried_sei_clear(&e->carried);
@@ -198,6 +196,16 @@ static int fail_encoding(const char *why, struct failure *f)
                      hint ? (int)(hint - why) : (int)strlen(why), why);
 }
 
+/* All that params_fill takes from a picture. Structures have padding, so they are no bytes. */
+static bool same_kind(const struct encoding *a, const struct encoding *b)
+{
+    return a->width == b->width && a->height == b->height &&
+           a->chroma_format_idc == b->chroma_format_idc && a->sar_width == b->sar_width &&
+           a->sar_height == b->sar_height && a->colour.primaries == b->colour.primaries &&
+           a->colour.transfer == b->colour.transfer && a->colour.matrix == b->colour.matrix &&
+           a->colour.full_range == b->colour.full_range;
+}
+
 /* An encoder for pictures such as this one. time_codes: its source has room for them. That alone
  * begins no sequence. */
 static int encoder_fit(struct frame_encoder *e, const AVFrame *frame, bool time_codes,
@@ -206,8 +214,7 @@ static int encoder_fit(struct frame_encoder *e, const AVFrame *frame, bool time_
     struct encoder_params params;
     char why[ENCODING_WHY];
     params_fill(e, frame, &params);
-    params.encoding.time_codes = e->params.encoding.time_codes;
-    if (e->encoder && !memcmp(&params, &e->params, sizeof(params)))
+    if (e->encoder && same_kind(&params.encoding, &e->params.encoding))
         return 0;
     params.encoding.time_codes = time_codes;
     e->params = params;
@@ -215,7 +222,7 @@ static int encoder_fit(struct frame_encoder *e, const AVFrame *frame, bool time_
     encoder_free(e->encoder);
     e->encoder = NULL;
     e->fresh = true;
-    return encoder_new(&params, encode_device_begin, e->device, &e->encoder, why) < 0
+    return encoder_new(&params, encode_place_begin, &e->place, &e->encoder, why) < 0
                ? fail_encoding(why, f)
                : 0;
 }
@@ -278,7 +285,7 @@ static int picture_encode(struct frame_encoder *e, const struct encoder_frame *i
             return fail_with(f, X_OTHER, "this is a bug of pelton", "%s", why);
         ui_log(LOG_WARNING, "--device %s: %s while it encoded", e->o->connect.device, why);
         e->sums.losses++;
-        if (encoder_restart(e->encoder, encode_device_begin_again, e->device, why) < 0)
+        if (encoder_restart(e->encoder, encode_place_begin_again, &e->place, why) < 0)
             return fail_with(f, X_OTHER, "close other programs", "%s", why);
     }
 }

@@ -16,10 +16,13 @@ int frame_encoder_check(const struct client_options *o, struct failure *f);
 /* The pixel format that frames should have: others are converted. */
 void frame_encoder_ask(const struct client_options *o, struct pelton_open_params *params);
 
-/* rate: pictures a second. sets_apart: parameter sets stand in a container's header, and not in the
- * units. */
-int frame_encoder_new(const struct client_options *o, struct pelton_rational rate, bool sets_apart,
-                      struct frame_encoder **out, struct failure *f);
+struct encode_device;
+
+/* device: where it decides; it outlives the encoder. rate: pictures a second. sets_apart: parameter
+ * sets stand in a container's header, and not in the units. */
+int frame_encoder_new(const struct client_options *o, struct encode_device *device,
+                      struct pelton_rational rate, bool sets_apart, struct frame_encoder **out,
+                      struct failure *f);
 void frame_encoder_free(struct frame_encoder *e); /* NULL is allowed */
 
 /* *unit is as the daemon's, with params.encoded. Its memory is the encoder's, until the next call.

@@ -140,7 +140,7 @@ enum { SHEET_MOST = 16 };
 
 int options_add_input(struct client_options *o, const char *name, struct option_fault *fault)
 {
-    unsigned most = o->command->bit & (CMD_BENCH | CMD_GET | CMD_SET) ? MAX_INPUTS : 1;
+    unsigned most = o->command->bit & (CMD_BENCH | CMD_ENCODE | CMD_GET | CMD_SET) ? MAX_INPUTS : 1;
     if (o->n_inputs >= most) {
         return option_fail(fault,
                            most == 1 ? "run the command once for each input"

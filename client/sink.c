@@ -21,12 +21,23 @@ static void on_timer(int number)
 {
 }
 
-static void timer_set(int seconds)
+static void timer_catch(void)
 {
-    struct itimerval t = {.it_interval = {.tv_sec = seconds}, .it_value = {.tv_sec = seconds}};
     struct sigaction act = {.sa_handler = on_timer};
     sigemptyset(&act.sa_mask);
     sigaction(SIGALRM, &act, NULL);
+}
+
+void sink_break(pthread_t writer)
+{
+    timer_catch();
+    pthread_kill(writer, SIGALRM);
+}
+
+static void timer_set(int seconds)
+{
+    struct itimerval t = {.it_interval = {.tv_sec = seconds}, .it_value = {.tv_sec = seconds}};
+    timer_catch();
     setitimer(ITIMER_REAL, &t, NULL);
 }
 

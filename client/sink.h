@@ -5,6 +5,7 @@
 #ifndef CLIENT_SINK_H
 #define CLIENT_SINK_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,5 +21,9 @@ struct sink {
 
 /* Writes all bytes. False: s->error is set. */
 bool sink_write(struct sink *s, const uint8_t *data, size_t size);
+
+/* After an interrupt: breaks off a write of another thread that nobody reads. That may come before
+ * the write, so the caller repeats it until the thread has ended. */
+void sink_break(pthread_t writer);
 
 #endif

@@ -4,7 +4,7 @@
 FFmpeg's (-err_detect explode) give the same frames; time stamps, colours and the shape of samples
 are the source's; settings that cannot be are refused in words.
 """
-import argparse, json, pathlib, subprocess, sys, tempfile
+import argparse, fcntl, json, os, pathlib, signal, subprocess, sys, tempfile, termios
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t
@@ -202,6 +202,98 @@ def blurred(d, folder):
           f"{run.stderr.decode()[-80:]!r}")
 
 
+def clips(folder):
+    """Of two sizes, with another length and other content each"""
+    paths = []
+    for i, size in enumerate(("96x64", "96x64", "128x96", "96x64")):
+        path = f"{folder}/clip{i}.mp4"
+        subprocess.run([args.ffmpeg, "-v", "error", "-y", "-f", "lavfi", "-i",
+                        f"testsrc2=s={size}:r=25,hue=h={90 * i}", "-frames:v", str(9 + 7 * i),
+                        "-c:v", "libx264", "-bf", "2", "-pix_fmt", "yuv420p", path], check=True)
+        paths.append(path)
+    return paths
+
+
+def inputs(paths):
+    return [word for path in paths for word in ("-i", path)]
+
+
+def several(d, folder):
+    """Inputs at once have the bytes of one at a time, on the CPU and on a device."""
+    paths = clips(folder)
+    name = "llvmpipe" if args.device in ("cpu", "auto", None) else args.device
+    for where in (["--socket", d.socket], ["--device", name]):
+        alone, once = pathlib.Path(folder, "alone"), pathlib.Path(folder, "once")
+        for made in (alone, once):
+            made.mkdir(exist_ok=True)
+        command = [args.bin + "/pelton", "encode", *where, "-y", "-f", "h264", "-o"]
+        for path in paths:
+            subprocess.run([*command, str(alone / "%s.264"), "-i", path], capture_output=True,
+                           timeout=t.patience(300))
+        run = subprocess.run([*command, str(once / "%s.264"), *inputs(paths)],
+                             capture_output=True, timeout=t.patience(300))
+        same = [(alone / f"clip{i}.264").read_bytes() == (once / f"clip{i}.264").read_bytes()
+                for i in range(len(paths))] if run.returncode == 0 else run.stderr
+        check(same == [True] * len(paths), f"{where[0]}: bytes of one at a time: {same}")
+        check(all(text in run.stderr for text in (b"78 access units", b"4 files",
+                                                  b"clip2.264: 23 pictures")),
+              f"the summary: {run.stderr.decode()!r}")
+        for path in (*once.iterdir(), *alone.iterdir()):
+            path.unlink()
+
+
+def several_fail(d, folder):
+    """One of several inputs fails: the others are complete."""
+    paths, out = clips(folder), pathlib.Path(folder, "some")
+    out.mkdir()
+    wide = str(wider(folder)) # it has 2 sizes, and the second one does not fit
+    run = pelton(d, "encode", *inputs([paths[0], wide, paths[1]]), "-level", "1", "-o",
+                 str(out / "%s.mp4"))
+    said = run.stderr.decode()
+    made = sorted(path.name for path in out.iterdir())
+    check(run.returncode == 2 and "pelton: " + wide + ": level 1: the picture has too" in said
+          and made == ["clip0.mp4", "clip1.mp4", "wider.mp4.part"],
+          f"one of three fails: {made} {said!r}")
+    check([len(probe(str(out / f"clip{i}.mp4"))[1]) for i in (0, 1)] == [9, 16],
+          "the others have all their pictures")
+    for words, cause in (
+            ([*inputs(paths[:2]), "-o", f"{folder}/x.mp4"], "x.mp4: one output for 2 inputs"),
+            ([*inputs(paths[:2]), "-f", "h264", "-"], "-: one output for 2 inputs"),
+            ([*inputs([paths[0], paths[0]]), "-o", f"{folder}/%s.ts"], "clip0.ts: two outputs"),
+            ([*inputs(paths[:2]), "-y", "-o", f"{folder}/%s.mp4"], "clip0.mp4: is the input"),
+            ([*inputs([paths[0], f"{folder}/none"]), "-o", f"{folder}/%s.ts"], "none: No such")):
+        run = pelton(d, "encode", *words)
+        check(run.returncode in (2, 4) and cause in run.stderr.decode()
+              and not list(pathlib.Path(folder).glob("*.ts.part")), f"refused: {cause}: "
+              f"{run.stderr.decode()[-120:]!r}")
+
+
+def interrupted(folder):
+    """An interrupt ends files of a source without end, and a pipe that nobody reads."""
+    out, other = pathlib.Path(folder, "door%s.264"), pathlib.Path(folder, "other.mp4")
+    other.write_bytes(pathlib.Path(DEMO).read_bytes())
+    command = [args.bin + "/pelton", "encode", "--device", "libavcodec", "-i", "sim://" + DEMO]
+    run = subprocess.Popen([*command, "-o", str(out), "-i", f"sim://{other}"],
+                           stderr=subprocess.PIPE)
+    begun = lambda: all(pathlib.Path(folder, f"door{n}.264.part").exists()
+                        for n in ("demo", "other"))
+    t.wait_until(lambda: run.poll() is not None or begun(), 20)
+    run.send_signal(signal.SIGINT)
+    said = run.communicate(timeout=t.patience(20))[1].decode()
+    check(run.returncode == 130 and all(pathlib.Path(folder, f"door{n}.264").exists()
+                                        for n in ("demo", "other")),
+          f"an interrupt ends both files: {run.returncode} {said!r}")
+    full, end = os.pipe()
+    run = subprocess.Popen([*command, "-qp", "4", "-f", "h264", "-"], stdout=end)
+    os.close(end)
+    held = lambda: int.from_bytes(fcntl.ioctl(full, termios.FIONREAD, bytes(4)), "little")
+    check(t.wait_until(lambda: run.poll() is not None or held() > 60000, 20) and held() > 60000,
+          "the pipe is full")
+    run.send_signal(signal.SIGINT)
+    check(run.wait(timeout=t.patience(20)) == 130, "an interrupt ends a pipe that nobody reads")
+    os.close(full)
+
+
 REFUSALS = ( # words, exit code, cause, hint
     (["-level", "1.0"], 2, "level 1: the picture has too many macroblocks", "choose a higher one"),
     (["-level", "7"], 2, "--level 7: not understood", "from 1.0 to 6.2"),
@@ -286,6 +378,9 @@ def main():
         blurred(d, folder)
         refusals(d, folder)
         device(folder)
+        several(d, folder)
+        several_fail(d, folder)
+        interrupted(folder)
     return 1 if FAILURES else 0
 
 

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Frames of one input or several into access units by an encoder: pelton encode, and -c:v h264 of
+ * pipe and record. All inputs share one connection and one device, so their pictures share batches.
+ */
+#ifndef CLIENT_ENCODE_RUN_H
+#define CLIENT_ENCODE_RUN_H
+
+#include "client/options.h"
+
+/* files: outputs are files of their own; else standard output or a server. Returns an exit code. */
+int encode_run(struct client_options *o, bool files, struct failure *f);
+
+/* The output of an input: "%s" in path becomes the input's name without folders and extension.
+ * False: there is no room in out. */
+bool encode_output_path(const char *path, const char *input, char *out, size_t size);
+
+#endif
