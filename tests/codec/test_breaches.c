@@ -48,6 +48,8 @@ static void test_repeated_reference(void **state)
     assert_int_equal(doubted_before(&c, 3), 3);
     assert_int_equal(doubted_before(&c, 4), 3);
     assert_int_equal(doubted_before(&c, 5), 0);
+    for (unsigned i = 0; i < 6; i++)
+        assert_int_equal(c.decoded[i]->damage.corrupt, i == 3);
     close_stream(&c);
 }
 
@@ -208,6 +210,8 @@ static void test_idr_poc(void **state)
     assert_int_equal(doubted_before(&c, 0), 0);
     assert_int_equal(doubted_before(&c, 1), 1);
     assert_int_equal(doubted_before(&c, 3), 0);
+    assert_int_equal(c.decoded[0]->damage.corrupt, 1);
+    assert_int_equal(c.decoded[2]->damage.corrupt, 0);
     close_stream(&c);
 }
 
@@ -395,17 +399,96 @@ static void test_poc_interval(void **state)
     }
 }
 
-/* Tools that the profile lacks: CABAC in Baseline. */
+/* Tools that the profile lacks: CABAC in Baseline, 8x8 transforms in Main. */
 static void test_tools(void **state)
 {
-    struct ctx c = plain_ctx(4, 2);
-    c.sps.profile_idc = 66;
-    c.pps.cabac = 1;
-    open_stream(&c);
-    low_delay_run(&c, 2);
-    flush(&c);
-    assert_int_equal(c.decoded[0]->damage.corrupt, 1);
-    close_stream(&c);
+    static const struct {
+        unsigned profile_idc, cabac, transform_8x8;
+        bool fit;
+    } sets[] = {{66, 0, 0, true},
+                {66, 1, 0, false},
+                {77, 1, 0, true},
+                {77, 1, 1, false},
+                {100, 1, 1, true}};
+    for (unsigned i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
+        struct ctx c = plain_ctx(4, 2);
+        c.sps.profile_idc = sets[i].profile_idc;
+        c.pps.cabac = sets[i].cabac;
+        c.pps.extension = c.pps.transform_8x8 = sets[i].transform_8x8;
+        open_stream(&c);
+        slice(&c, IDR(.data = 0xffff, .data_bits = 16)); /* aligned */
+        flush(&c);
+        assert_int_equal(c.decoded[0]->damage.corrupt, !sets[i].fit);
+        close_stream(&c);
+    }
+}
+
+/* Slices of a picture have one marking (7.4.3). */
+static void test_siblings(void **state)
+{
+    for (unsigned other = 0; other < 2; other++) {
+        struct ctx c = plain_ctx(4, 2);
+        open_stream(&c);
+        low_delay_run(&c, 2);
+        c.tag = 1;
+        slice(&c, REF_P(.frame_num = 2, .poc_lsb = 4));
+        slice(&c, REF_P(.first_mb = 6, .frame_num = 2, .poc_lsb = 4, .mmco = {{other, 0}}));
+        c.tag = 2;
+        slice(&c, REF_P(.frame_num = 3, .poc_lsb = 6));
+        flush(&c);
+        assert_int_equal(c.decoded_count, 4);
+        assert_int_equal(c.decoded[2]->slice_count, 2);
+        assert_int_equal(c.decoded[2]->damage.corrupt, other);
+        assert_int_equal(doubted_before(&c, 3), other ? 3 : 0);
+        close_stream(&c);
+    }
+}
+
+/* Bits before CABAC data are 1 (7.3.4), but for encoders that never write them so. */
+static void test_alignment(void **state)
+{
+    for (unsigned way = 0; way < 3; way++) {
+        struct ctx c = plain_ctx(4, 2);
+        c.pps.cabac = 1;
+        open_stream(&c);
+        for (unsigned i = 0; i < 6; i++) {
+            bool zero = way == 2 || (way == 1 && i == 5);
+            slice(&c, IDR(.idr_pic_id = i & 1, .data = zero ? 0 : 0xffff, .data_bits = 16));
+        }
+        flush(&c);
+        assert_int_equal(c.decoded_count, 6);
+        assert_true(c.decoded[5]->slices[0].data_bit_offset & 7);
+        for (unsigned i = 0; i < 6; i++)
+            assert_int_equal(c.decoded[i]->damage.corrupt, way == 1 ? i == 5 : way == 2 && i < 3);
+        close_stream(&c);
+    }
+}
+
+/* Bits behind the elements of an SPS, of a PPS, and of a PPS in a profile whose encoders write such
+ * bits. */
+static void test_rest(void **state)
+{
+    for (unsigned way = 0; way < 4; way++) {
+        struct ctx c = plain_ctx(4, 2);
+        struct bw sps = {.bits = 0}, pps = {.bits = 0};
+        c.sps.profile_idc = way == 3 ? 77 : 100;
+        c.sps.constraint_flags = way == 3 ? 0x40 : 0;
+        c.pps.extension = 1;
+        open_stream(&c);
+        bw_u(&sps, 8, 0x67);
+        write_sps_data(&sps, &c.sps);
+        bw_u(&sps, way == 1 ? 16 : 0, 0x5555);
+        bw_trailing(&sps);
+        write_pps(&pps, &c.pps);
+        bw_u(&pps, way >= 2 ? 16 : 0, 0x5555); /* the stop bit is one of them */
+        bw_u(&pps, way >= 2 ? 8 : 0, 0x80);
+        feed(&c, &sps);
+        feed(&c, &pps);
+        low_delay_run(&c, 1);
+        flush(&c);
+        assert_int_equal(c.decoded[0]->damage.corrupt, way == 1 || way == 2);
+        close_stream(&c);
+    }
 }
 
 int main(void)
@@ -432,6 +515,9 @@ int main(void)
         cmocka_unit_test(test_misfit),
         cmocka_unit_test(test_poc_interval),
         cmocka_unit_test(test_tools),
+        cmocka_unit_test(test_siblings),
+        cmocka_unit_test(test_alignment),
+        cmocka_unit_test(test_rest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
