@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The search in half of the size: the coarse results here and beside, then 7 x 7 positions.
+ * The search in half of the size: the coarse results here and beside, then 7 x 7 positions. A
+ * thread has a row of the macroblock, at a candidate or at a row of positions.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 #include "gpu/shaders/lib/encode_search.glsl"
 
 #define RANGE      3
 #define SIDE       (2 * RANGE + 1)
+#define POSITIONS  (SIDE * SIDE)
 #define CANDIDATES 6
+#define ROWS       8
 
-uint position_cost(ivec2 mv)
-{
-    if (!allowed(8 * mv))
-        return NO_COST;
-    return 4u * sad(ENC_PLANE_HALF, 8 * mb_at, mv, 8) + vector_cost(8 * mv, ivec2(0));
-}
+shared uint candidate_sums[CANDIDATES], sums[POSITIONS];
+shared ivec2 candidates[CANDIDATES];
+shared bool usable[CANDIDATES];
 
 /* No motion, then the results of the coarse search; false: there is none */
 bool candidate(uint i, out ivec2 mv)
@@ -30,17 +31,87 @@ bool candidate(uint i, out ivec2 mv)
     return true;
 }
 
+uint cost_of(uint sum, ivec2 mv)
+{
+    return 4u * sum + vector_cost(8 * mv, ivec2(0));
+}
+
+/* Where a row of the macroblock is in a set, by a vector */
+int row_at(uint set, int y, ivec2 mv)
+{
+    return int(plane_origin(set, ENC_PLANE_HALF)) +
+           (8 * mb_at.y + y + mv.y) * int(plane_stride(ENC_PLANE_HALF)) + 8 * mb_at.x + mv.x;
+}
+
+int reference_at(int y, ivec2 mv)
+{
+    return row_at(uint(pictures[picture].reference[reference]), y, mv);
+}
+
+ivec4 samples_of(uint v)
+{
+    return ivec4(v & 255u, v >> 8 & 255u, v >> 16 & 255u, v >> 24);
+}
+
+uint sad4(ivec4 source, uint v)
+{
+    ivec4 d = abs(source - samples_of(v));
+    return uint(d.x + d.y + d.z + d.w);
+}
+
+/* The row at a row of positions. Those that are not allowed are summed up, too: they lie inside
+ * the margins, or are not used. */
+void strip_sums(ivec4 source[2], int y, int row, ivec2 centre)
+{
+    int at = reference_at(y, centre + ivec2(-RANGE, row - RANGE));
+    uint window[4];
+    [[unroll]] for (int k = 0; k < 4; k++)
+        window[k] = four_samples(at + 4 * k);
+    [[unroll]] for (int x = 0; x < SIDE; x++) {
+        atomicAdd(sums[row * SIDE + x], sad4(source[0], window[0]) + sad4(source[1], window[1]));
+        [[unroll]] for (int k = 0; k < 3; k++)
+            window[k] = window[k] >> 8 | window[k + 1] << 24;
+        window[3] >>= 8;
+    }
+}
+
+/* Cost and number of the best candidate */
+uvec2 candidate_choose(ivec4 source[2], int y, uint i)
+{
+    uint t = gl_LocalInvocationIndex, cost = NO_COST;
+    if (t < CANDIDATES) {
+        usable[t] = candidate(t, candidates[t]) && allowed(8 * candidates[t]);
+        candidate_sums[t] = 0u;
+    }
+    if (t < POSITIONS)
+        sums[t] = 0u;
+    barrier();
+    if (i < CANDIDATES && usable[i]) {
+        int at = reference_at(y, candidates[i]);
+        atomicAdd(candidate_sums[i],
+                  sad4(source[0], four_samples(at)) + sad4(source[1], four_samples(at + 4)));
+    }
+    barrier();
+    if (t < CANDIDATES && usable[t])
+        cost = cost_of(candidate_sums[t], candidates[t]);
+    return least(cost, t);
+}
+
 void main()
 {
     if (!search_begin())
         return;
-    uint t = gl_LocalInvocationIndex;
-    ivec2 mv, centre;
-    uint cost = t < CANDIDATES && candidate(t, mv) ? position_cost(mv) : NO_COST;
-    uvec2 first = least(cost, t);
-    candidate(first.y, centre);
-    mv = centre + ivec2(t % SIDE, t / SIDE) - RANGE;
-    cost = t < SIDE * SIDE ? position_cost(mv) : NO_COST;
+    uint t = gl_LocalInvocationIndex, strip = t / ROWS, cost = NO_COST;
+    int y = int(t % ROWS), from = row_at(pictures[picture].source, y, ivec2(0));
+    ivec4 source[2] = ivec4[2](samples_of(four_samples(from)), samples_of(four_samples(from + 4)));
+    uvec2 first = candidate_choose(source, y, strip);
+    ivec2 centre = candidates[first.y];
+    if (strip < SIDE)
+        strip_sums(source, y, int(strip), centre);
+    barrier();
+    ivec2 mv = centre + ivec2(t % SIDE, t / SIDE) - RANGE;
+    if (t < POSITIONS && allowed(8 * mv))
+        cost = cost_of(sums[t], mv);
     uvec2 second = least(cost, t);
     if (second.x < first.x)
         centre += ivec2(second.y % SIDE, second.y / SIDE) - RANGE;

@@ -80,24 +80,6 @@ uint four_samples(int at)
     return low >> shift | high << 1u << 31u - shift;
 }
 
-/* Sum of absolute differences of a block of the source and of the reference */
-uint sad(uint plane, ivec2 at, ivec2 mv, int size)
-{
-    int stride = int(plane_stride(plane));
-    int a = int(plane_origin(pictures[picture].source, plane)) + at.y * stride + at.x;
-    int b = int(plane_origin(uint(pictures[picture].reference[reference]), plane)) +
-            (at.y + mv.y) * stride + at.x + mv.x;
-    uint sum = 0u;
-    for (int y = 0; y < size; y++)
-        for (int x = 0; x < size; x += 4) {
-            uint v = four_samples(a + y * stride + x), w = four_samples(b + y * stride + x);
-            ivec4 d = abs(ivec4(v & 255u, v >> 8 & 255u, v >> 16 & 255u, v >> 24) -
-                          ivec4(w & 255u, w >> 8 & 255u, w >> 16 & 255u, w >> 24));
-            sum += uint(d.x + d.y + d.z + d.w);
-        }
-    return sum;
-}
-
 /* The least cost of all threads, and its order where several have it */
 uvec2 least(uint cost, uint order)
 {
