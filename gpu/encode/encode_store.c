@@ -258,8 +258,9 @@ static void batch_run(struct encode_store *s, struct store_batch *b)
     pthread_cond_broadcast(&s->changed);
 }
 
-/* A batch that may begin; NULL: none. While one runs, the next one waits for half of the streams,
- * so that a stream which comes first does not go alone. With the lock */
+/* A batch that may begin; NULL: none. While one runs, the next one waits for a quarter of the
+ * streams, so that a stream which comes first does not go alone. Half of them would be too many:
+ * others are in the batch that runs, or write bits. With the lock */
 static struct store_batch *batch_due(struct encode_store *s)
 {
     struct store_batch *due = NULL;
@@ -269,7 +270,7 @@ static struct store_batch *batch_due(struct encode_store *s)
             running++;
         else
             due = &s->batches[i];
-    return s->waiting && (!running || 2 * s->waiting >= s->entered) ? due : NULL;
+    return s->waiting && (!running || 4 * s->waiting >= s->entered) ? due : NULL;
 }
 
 int encode_store_run(struct encode_store *s, struct encode_job *job)
