@@ -57,7 +57,7 @@ void intra_row(int y)
             uint(planes[half_at(set, ivec2(i, -1))]) + uint(planes[half_at(set, ivec2(-1, i))]);
     for (int x = 0; x < BLOCK; x++) {
         int v = int(planes[half_at(set, ivec2(x, y))]);
-        int above = int(planes[half_at(set, ivec2(x, y - 1))]);
+        int above = int(planes[half_at(set, ivec2(x, -1))]);
         sums += uvec3(abs(v - ivec3(int(beside >> 4), above, left)));
     }
     atomicAdd(from_mean, sums.x);
