@@ -256,6 +256,7 @@ static void stats_print(const struct overview *now)
 {
     print_streams(NULL, now);
     sandbox_print(&now->status);
+    encoders_print(&now->status);
     limits_print(&now->status);
 }
 

@@ -33,6 +33,22 @@ void sandbox_print(const struct pelton_status *s)
         putchar('\n');
 }
 
+static bool has_encoded(const struct pelton_encoder_usage *e)
+{
+    return e->pictures + e->missed > 0;
+}
+
+void encoders_print(const struct pelton_status *s)
+{
+    for (uint32_t i = 0; i < s->n_processes; i++) {
+        const struct pelton_encoder_usage *e = &s->encoders[i];
+        if (has_encoded(e))
+            printf("encoder: %s, %s, %llu pictures, %llu missed, %.1f kbit/s\n",
+                   s->processes[i].device, e->gpu ? "GPU" : "CPU", (unsigned long long)e->pictures,
+                   (unsigned long long)e->missed, (double)e->bit_rate * 1e-3);
+    }
+}
+
 void limits_print(const struct pelton_status *s)
 {
     struct columns *c =
@@ -62,13 +78,27 @@ static void quota_json(struct json *j, const struct pelton_quota *q)
     json_close(j, '}');
 }
 
-static void process_json(struct json *j, const struct pelton_process *p)
+static void encoder_json(struct json *j, const struct pelton_encoder_usage *e)
+{
+    json_open(j, "encoder", '{');
+    json_text(j, "on", e->gpu ? "gpu" : "cpu");
+    json_int(j, "pictures", (int64_t)e->pictures);
+    json_int(j, "missed", (int64_t)e->missed);
+    json_int(j, "bytes", (int64_t)e->bytes);
+    json_int(j, "bit_rate", (int64_t)e->bit_rate);
+    json_close(j, '}');
+}
+
+static void process_json(struct json *j, const struct pelton_process *p,
+                         const struct pelton_encoder_usage *e)
 {
     json_open(j, NULL, '{');
     json_text(j, "device", p->device[0] ? p->device : NULL);
     json_int(j, "pid", p->pid);
     json_bool(j, "seccomp", p->sandbox & PELTON_SANDBOX_CALLS);
     json_bool(j, "landlock", p->sandbox & PELTON_SANDBOX_FILES);
+    if (has_encoded(e))
+        encoder_json(j, e);
     json_close(j, '}');
 }
 
@@ -76,7 +106,7 @@ void limits_json(struct json *j, const struct pelton_status *s)
 {
     json_open(j, "processes", '[');
     for (uint32_t i = 0; i < s->n_processes; i++)
-        process_json(j, &s->processes[i]);
+        process_json(j, &s->processes[i], &s->encoders[i]);
     json_close(j, ']');
     json_open(j, "limits", '[');
     for (uint32_t i = 0; i < s->n_quotas; i++)

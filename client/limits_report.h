@@ -14,6 +14,8 @@
 const char *sandbox_text(uint32_t sandbox);
 /* One line: the daemon's process and its workers. */
 void sandbox_print(const struct pelton_status *s);
+/* Prints what workers have encoded of cameras; nothing where that is nothing. */
+void encoders_print(const struct pelton_status *s);
 /* A table: limit, value, use, refusals. */
 void limits_print(const struct pelton_status *s);
 /* Members "processes" and "limits". */

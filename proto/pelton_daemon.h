@@ -95,6 +95,14 @@ struct pelton_process {
     int32_t pid;
     uint32_t sandbox; /* enum pelton_sandbox */
 };
+/* What a process has encoded of its cameras' frames, for readers of access units. */
+struct pelton_encoder_usage {
+    uint64_t pictures, missed; /* missed: left out, as the encoder was busy */
+    uint64_t bytes;
+    uint64_t bit_rate; /* bits a second, of the last second */
+    bool gpu;          /* the last picture was decided there, else on the CPU */
+    uint8_t reserved[7];
+};
 enum { PELTON_QUOTAS_MOST = 32, PELTON_PROCESSES_MOST = 32 };
 struct pelton_status {
     char server[64];
@@ -110,6 +118,7 @@ struct pelton_status {
     uint32_t n_quotas, n_processes;
     struct pelton_quota quotas[PELTON_QUOTAS_MOST];
     struct pelton_process processes[PELTON_PROCESSES_MOST];
+    struct pelton_encoder_usage encoders[PELTON_PROCESSES_MOST]; /* of the same processes */
 };
 /* The state of the daemon and of its streams. Streams of other users are shown only to root and to
  * the daemon's own user. *streams holds *count entries, at most 128; the caller frees it by free().

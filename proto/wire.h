@@ -133,6 +133,9 @@ void wire_source_to(const Pelton__Source *in, struct pelton_source *out);
 void wire_reloaded_to(const Pelton__ReloadReply *in, struct pelton_reloaded *out);
 void wire_stream_status_to(const Pelton__StreamStatus *in, struct pelton_stream_status *out);
 void wire_status_to(const Pelton__StatusReply *in, struct pelton_status *out);
+/* in NULL: nothing was encoded. */
+void wire_encoder_to(const Pelton__EncoderUsage *in, struct pelton_encoder_usage *out);
+void wire_encoder_from(const struct pelton_encoder_usage *in, Pelton__EncoderUsage *out);
 
 struct wire_controls {
     Pelton__Control msg[PELTON_MAX_CONTROLS], *list[PELTON_MAX_CONTROLS];

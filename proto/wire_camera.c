@@ -165,6 +165,26 @@ static void wire_quota_to(const Pelton__Quota *in, struct pelton_quota *out)
     wire_copy(out->name, sizeof(out->name), in->name);
 }
 
+void wire_encoder_to(const Pelton__EncoderUsage *in, struct pelton_encoder_usage *out)
+{
+    *out = in ? (struct pelton_encoder_usage){.pictures = in->pictures,
+                                              .missed = in->missed,
+                                              .bytes = in->bytes,
+                                              .bit_rate = in->bit_rate,
+                                              .gpu = in->gpu}
+              : (struct pelton_encoder_usage){0};
+}
+
+void wire_encoder_from(const struct pelton_encoder_usage *in, Pelton__EncoderUsage *out)
+{
+    pelton__encoder_usage__init(out);
+    out->pictures = in->pictures;
+    out->missed = in->missed;
+    out->bytes = in->bytes;
+    out->bit_rate = in->bit_rate;
+    out->gpu = in->gpu;
+}
+
 void wire_status_to(const Pelton__StatusReply *in, struct pelton_status *out)
 {
     struct pelton_device device;
@@ -185,6 +205,7 @@ void wire_status_to(const Pelton__StatusReply *in, struct pelton_status *out)
         wire_quota_to(in->quotas[out->n_quotas], &out->quotas[out->n_quotas]);
     while (out->n_processes < in->n_processes && out->n_processes < PELTON_PROCESSES_MOST) {
         const Pelton__Process *p = in->processes[out->n_processes];
+        wire_encoder_to(p->encoder, &out->encoders[out->n_processes]);
         struct pelton_process *to = &out->processes[out->n_processes++];
         *to = (struct pelton_process){.pid = p->pid, .sandbox = p->sandbox};
         wire_copy(to->device, sizeof(to->device), p->name);

@@ -49,6 +49,23 @@ static void series_begin(FILE *to, const char *name, const char *source)
 
 /* ---- the daemon ---- */
 
+/* What workers encode of cameras. */
+static void encoders_write(FILE *to, const struct pelton_status *s)
+{
+    struct pelton_encoder_usage sum = {0};
+    for (uint32_t i = 0; i < s->n_processes && i < PELTON_PROCESSES_MOST; i++) {
+        sum.pictures += s->encoders[i].pictures;
+        sum.missed += s->encoders[i].missed;
+        sum.bytes += s->encoders[i].bytes;
+    }
+    metric_one(to, "pelton_encoder_pictures_total", "counter", "Frames of cameras, encoded.",
+               (double)sum.pictures);
+    metric_one(to, "pelton_encoder_missed_total", "counter",
+               "Frames of cameras that a busy encoder left out.", (double)sum.missed);
+    metric_one(to, "pelton_encoder_bytes_total", "counter", "Bytes of access units of cameras.",
+               (double)sum.bytes);
+}
+
 static void daemon_write(FILE *to, const struct watched_daemon *d)
 {
     const struct pelton_status *s = &d->status;
@@ -71,6 +88,7 @@ static void daemon_write(FILE *to, const struct watched_daemon *d)
         label_write(to, s->quotas[i].name);
         fprintf(to, "\"} %" PRIu64 "\n", s->quotas[i].refused);
     }
+    encoders_write(to, s);
 }
 
 /* ---- sources ---- */

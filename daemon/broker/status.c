@@ -160,6 +160,7 @@ static int64_t quota_used(const struct client *c, enum quota q)
 
 struct status_limits {
     Pelton__Quota quotas[QUOTAS], *quota_list[QUOTAS];
+    Pelton__EncoderUsage encoders[WORKERS_MAX];
     Pelton__Process processes[1 + WORKERS_MAX], *process_list[1 + WORKERS_MAX];
 };
 
@@ -196,8 +197,12 @@ static void status_processes(const struct broker *b, struct status_limits *l,
     status_process(l, out, "", getpid(), b->sandbox);
     for (unsigned i = 0; i < b->n_workers; i++) {
         const struct worker_process *w = &b->workers[i];
-        if (w->spawned && w->held_known)
-            status_process(l, out, w->device ? w->device : "auto", w->pid, w->sandbox);
+        if (!w->spawned || !w->held_known)
+            continue;
+        status_process(l, out, w->device ? w->device : "auto", w->pid, w->sandbox);
+        wire_encoder_from(&w->encoder, &l->encoders[i]);
+        if (w->encoder.pictures + w->encoder.missed)
+            l->processes[out->n_processes - 1].encoder = &l->encoders[i];
     }
 }
 

@@ -36,6 +36,7 @@ static void on_held(struct worker_process *w, const Pelton__StatsReply *m)
     wire_stats_to(m, &w->held);
     w->sandbox = m->sandbox;
     w->kept_units = m->kept_units;
+    wire_encoder_to(m->encoder, &w->encoder);
     w->held_known = true;
     for (size_t q = 0; q < QUOTAS && q < m->n_refused; q++) {
         uint64_t was = w->quotas.refused[q];

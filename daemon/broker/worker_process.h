@@ -38,9 +38,10 @@ struct worker_process {
     bool lost;                /* it has lost its device, which is counted */
     struct pelton_stats held; /* worker_gpu and worker_host alone */
     struct quota_counts quotas;
-    uint64_t kept_units; /* bytes: QUOTA_KEPT */
-    bool held_known;     /* the four above have come */
-    uint32_t sandbox;    /* enum pelton_sandbox */
+    uint64_t kept_units;                 /* bytes: QUOTA_KEPT */
+    bool held_known;                     /* the four above have come */
+    uint32_t sandbox;                    /* enum pelton_sandbox */
+    struct pelton_encoder_usage encoder; /* of cameras */
 };
 
 #endif

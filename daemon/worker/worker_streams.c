@@ -10,6 +10,7 @@
 #include "daemon/log.h"
 #include "daemon/quota.h"
 #include "daemon/worker/camera/v4l2.h"
+#include "daemon/worker/encoding/camera_encodings.h"
 #include "daemon/worker/open_address.h"
 #include "proto/start_trace.h"
 
@@ -37,12 +38,30 @@ _Static_assert((int)QUOTA_SEI_BYTES == (int)H264_SEI_MAX_BYTES &&
                    (int)QUOTA_SLICES_PER_MB == (int)H264_SLICES_PER_MB,
                "the table of quotas says what step 1 enforces");
 
+static struct pelton_encoder_usage encoder_usage(struct worker_proto *w)
+{
+    struct encoding_usage usage = {0};
+    uint64_t now = uv_now(&w->loop), ms = now - w->encoded_ms;
+    if (w->encodings)
+        camera_encodings_usage(w->encodings, &usage);
+    struct pelton_encoder_usage out = {.pictures = usage.pictures,
+                                       .missed = usage.missed,
+                                       .bytes = usage.bytes,
+                                       .bit_rate = ms ? (usage.bytes - w->encoded) * 8000 / ms : 0,
+                                       .gpu = usage.gpu};
+    w->encoded = usage.bytes;
+    w->encoded_ms = now;
+    return out;
+}
+
 bool worker_send_held(struct worker_proto *w)
 {
     struct pelton_stats stats = {0};
     struct quota_counts counts = {0};
     struct live_usage live = {0};
     Pelton__StatsReply m;
+    Pelton__EncoderUsage encoder;
+    struct pelton_encoder_usage usage;
     uint64_t sum = 0, refused[H264_LIMITS];
     if (w->engine) {
         engine_memory(w->engine, &stats);
@@ -63,6 +82,9 @@ bool worker_send_held(struct worker_proto *w)
     m.n_refused = QUOTAS;
     m.sandbox = w->sandbox;
     m.kept_units = live.most;
+    usage = encoder_usage(w);
+    wire_encoder_from(&usage, &encoder);
+    m.encoder = &encoder;
     channel_send(&w->ch, WIRE_STATS_REPLY, 0, 0, &m.base, NULL, 0);
     bool same = sum == w->memory_sent;
     w->memory_sent = sum;

@@ -6,7 +6,7 @@ beside a slow encoder, rectangles, a worker that is killed, and a device that en
 
   encoding.py [--part NAME]
 """
-import pathlib, subprocess, sys, tempfile, time
+import json, pathlib, subprocess, sys, tempfile, time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "python")]
@@ -138,6 +138,26 @@ def slow(place):
         held.clear()
 
 
+def stats(place):
+    run = subprocess.run([place.args.bin + "/pelton", "stats", "--socket", place.daemon.socket,
+                          "--json"], check=True, capture_output=True)
+    return next((p["encoder"] for p in json.loads(run.stdout)["processes"] if "encoder" in p), {})
+
+
+def told(place, missed):
+    """The status has what the encoder did, at most a second later."""
+    seen = []
+    good = lambda: (seen.append(stats(place)) or seen[-1].get("missed", 0) >= missed
+                    and seen[-1]["bit_rate"] > 1000)
+    check(t.wait_until(good, 10) and seen[-1]["on"] == "cpu" and seen[-1]["pictures"] >= 2 and
+          seen[-1]["bytes"] > 1000, f"stats: {missed} missed, {seen[-1]}")
+    run = subprocess.run([place.args.bin + "/pelton", "stats", "--socket", place.daemon.socket],
+                         check=True, capture_output=True)
+    line = next((l for l in run.stdout.decode().splitlines() if l.startswith("encoder: ")), "")
+    check(all(word in line for word in (", CPU, ", " pictures, ", " missed, ", " kbit/s")),
+          f"stats in words: {line}")
+
+
 def beside(args, folder):
     """The encoder is far too slow. A reader of frames has each of them."""
     with Place(args, folder, "-c", "encoding.width=1280", "-c", "encoding.height=720",
@@ -150,6 +170,7 @@ def beside(args, folder):
             t.check_time(check, [s for s, _ in got] == list(range(got[0][0], got[0][0] + 16)) and
                          got[0][1] == got[-1][1], stretch,
                          f"beside: a lossless reader of frames has each: {got[0]} to {got[-1]}")
+            told(place, last.dropped - first.dropped)
             check(first.key and last.dropped > first.dropped,
                   f"beside: the encoder misses {last.dropped - first.dropped} frames, counted")
 

@@ -160,7 +160,8 @@ static const struct conversion {
     {&pelton__open__descriptor, open_to, open_from,
      " resume_sequence settings login controls shared "},
     /* from a worker to the broker, which reads them */
-    {&pelton__stats_reply__descriptor, stats_to, stats_from, " refused sandbox kept_units "},
+    {&pelton__stats_reply__descriptor, stats_to, stats_from,
+     " refused sandbox kept_units encoder "},
     {&pelton__failure__descriptor, failure_to, failure_from, ""},
     /* pelton doctor's, of devices that are not used */
     {&pelton__device__descriptor, device_to, device_from, " usable missing "},
@@ -195,7 +196,7 @@ static const char *const carriers[] = {
     /* parts of the messages above */
     "Rational", "Plane", "SeiCount", "RecoveryPoint", "Delays", "PicStruct", "ClockTimestamp",
     "FramePacking", "DisplayOrientation", "MasteringDisplay", "ContentLight", "SeiMessage", "Quota",
-    "Process", "DeviceMemory", "Encoded"};
+    "Process", "DeviceMemory", "Encoded", "EncoderUsage"};
 
 /* ---- messages ---- */
 

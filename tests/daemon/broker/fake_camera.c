@@ -18,6 +18,10 @@ void camera_encodings_stop(struct camera_encodings *all)
 {
 }
 
+void camera_encodings_usage(struct camera_encodings *all, struct encoding_usage *out)
+{
+}
+
 bool v4l2_stream_wanted(const char *uri)
 {
     return false;
