@@ -338,7 +338,7 @@ static void run_summary(struct encode_run *r, const struct progress_state *all, 
     unsigned made = 0;
     for (unsigned i = 0; i < r->n; i++) {
         lane_summary(r, &r->lanes[i], s);
-        made += r->lanes[i].out.out.made;
+        made += r->lanes[i].code && !interrupted() ? 0 : r->lanes[i].out.out.made;
     }
     if (all->dropped)
         snprintf(dropped, sizeof(dropped), ", %llu dropped", (unsigned long long)all->dropped);
