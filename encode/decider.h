@@ -10,12 +10,16 @@
 #include "encode/encoding.h"
 
 struct rec_view;
+struct gpu_encode_source;
 
 /* A picture: samples of 8 bits, the size that is shown. chroma: NULL in 4:0:0. Borrowed for the
  * call */
 struct decider_source {
     const uint8_t *plane[3];
     size_t stride[3];
+    /* In place of planes: where they lie on the device, for deciders that read them there; else
+     * NULL. It is theirs to define (gpu/encode/gpu_encode.h). */
+    const struct gpu_encode_source *device;
 };
 
 /* How a picture is decided */

@@ -264,25 +264,29 @@ static bool is_key(struct encoder *e, const struct encoder_frame *frame,
            cut;
 }
 
-/* Looks at the picture where settings need it: costs, and offsets of QP. */
-static struct analysis_costs analyse(struct encoder *e, const struct encoder_frame *frame,
-                                     struct decider_wish *wish)
+/* Looks at the picture where settings need it: costs, and offsets of QP. A decider that cannot
+ * leaves it to the C, where the samples are in host memory. */
+static int analyse(struct encoder *e, const struct encoder_frame *frame, struct decider_wish *wish,
+                   struct analysis_costs *costs, char *why)
 {
     uint32_t mbs = e->limits.mb_width * e->limits.mb_height;
-    struct analysis_costs costs = {0};
+    *costs = (struct analysis_costs){0};
     if (!e->analysis)
-        return costs;
-    if (!e->decider.analyse ||
-        e->decider.analyse(e->decider.ctx, &frame->source, &costs, e->qp_offsets) < 0)
-        costs = analysis_picture(e->analysis, &frame->source, e->qp_offsets);
+        return 0;
+    bool failed = !e->decider.analyse ||
+                  e->decider.analyse(e->decider.ctx, &frame->source, costs, e->qp_offsets) < 0;
+    if (failed && frame->source.device)
+        return snprintf(why, ENCODING_WHY, "the device was lost"), ENCODER_DEVICE;
+    if (failed)
+        *costs = analysis_picture(e->analysis, &frame->source, e->qp_offsets);
     if (!e->params.adaptive)
-        return costs;
+        return 0;
     for (uint32_t i = 0; i < mbs && frame->qp_offsets; i++) {
         int sum = e->qp_offsets[i] + frame->qp_offsets[i];
         e->qp_offsets[i] = (int8_t)(sum < -51 ? -51 : sum > 51 ? 51 : sum);
     }
     wish->qp_offsets = e->qp_offsets;
-    return costs;
+    return 0;
 }
 
 static int picture_done(struct encoder *e, const struct encoder_frame *frame,
@@ -315,8 +319,10 @@ int encoder_push(struct encoder *e, const struct encoder_frame *frame, struct en
                  char *why)
 {
     struct decider_wish wish = {.qp_offsets = frame->qp_offsets};
-    struct analysis_costs a = analyse(e, frame, &wish);
-    int err;
+    struct analysis_costs a;
+    int err = analyse(e, frame, &wish, &a, why);
+    if (err < 0)
+        return err;
     *unit = (struct encoder_unit){0};
     wish.idr = is_key(e, frame, &a);
     if (!wish.idr)

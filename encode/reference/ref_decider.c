@@ -11,7 +11,7 @@
 static int ref_decide(void *ctx, const struct decider_source *source,
                       const struct decider_wish *wish, struct rec_view *view)
 {
-    return decider_decide(ctx, source, wish, view);
+    return source->device ? DECIDER_INVALID : decider_decide(ctx, source, wish, view);
 }
 
 static void ref_accept(void *ctx)

@@ -18,7 +18,7 @@ struct store_batch {
     uint32_t count;
     struct encode_job **jobs;
     struct enc_picture *heads;
-    const uint8_t **sources;
+    struct gpu_encode_source *sources;
     const int8_t **offsets;
     struct gpu_encode_result *results;
     struct enc_analysis **analysis;
@@ -186,7 +186,7 @@ static int batch_analyse(struct encode_store *s, struct store_batch *b)
 {
     for (uint32_t i = 0; i < b->count; i++) {
         b->heads[i] = b->jobs[i]->picture;
-        b->sources[i] = b->jobs[i]->frame;
+        b->sources[i] = b->jobs[i]->source;
         b->analysis[i] = b->jobs[i]->analysis;
     }
     return gpu_encode_analyse(s->encode, b->heads, b->count, b->sources, b->analysis);
@@ -198,7 +198,7 @@ static int batch_decide(struct encode_store *s, struct store_batch *b)
     int err;
     for (uint32_t i = 0; i < b->count; i++) {
         b->heads[i] = b->jobs[i]->picture;
-        b->sources[i] = b->jobs[i]->frame;
+        b->sources[i] = b->jobs[i]->source;
         b->offsets[i] = b->jobs[i]->offsets;
         b->results[i] = b->jobs[i]->result;
     }

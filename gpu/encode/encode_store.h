@@ -37,7 +37,7 @@ uint32_t encode_store_set(const struct encode_store *s, uint32_t stream, uint32_
 
 /* A picture that is to be analysed, or decided, of its stream's thread */
 struct encode_job {
-    uint8_t *frame; /* the source: whole macroblocks, in an arena */
+    struct gpu_encode_source source;
     struct enc_picture picture;
     struct enc_analysis *analysis; /* by macroblock, in an arena; NULL: decide */
     const int8_t *offsets;         /* of QP; NULL: none */

@@ -14,6 +14,7 @@
 #include "gpu/encode/gpu_encode.h"
 
 #include "gpu/encode/encode_table.h"
+#include "gpu/encode/encode_take.h"
 #include "gpu/engine/arena.h"
 #include "gpu/engine/buffers.h"
 #include "gpu/engine/descriptors.h"
@@ -55,6 +56,7 @@ struct gpu_encode {
     struct gpu_encode_params params;
     const struct gpu_layout *layout;
     VkPipeline pipelines[MAX_PASSES];
+    struct encode_take take;
     struct gpu_buffer shared[ENC_BINDINGS];
     uint64_t sizes[ENC_BINDINGS];
     struct gpu_buffer down; /* of the host: of gpu_encode_read */
@@ -249,6 +251,7 @@ static void batch_free(struct gpu_encode *e, struct encode_batch *b)
 int gpu_encode_create(struct gpu *g, const struct gpu_encode_params *params,
                       struct gpu_encode **out)
 {
+    const struct gpu_bindings bindings = {.buffers = (1u << ENC_BINDINGS) - 1};
     int err = GPU_OK;
     struct gpu_encode *e;
     if (!params->mb_width || !params->mb_height || !params->pictures || !params->streams ||
@@ -263,8 +266,8 @@ int gpu_encode_create(struct gpu *g, const struct gpu_encode_params *params,
         e->params.wavefront = g->info.software ? ENCODE_DIAGONALS : ENCODE_AT_ONCE;
     pthread_mutex_init(&e->lock, NULL);
     pthread_mutex_init(&e->times_lock, NULL);
-    TRY(gpu_layout_get(g, &(struct gpu_bindings){.buffers = (1u << ENC_BINDINGS) - 1},
-                       sizeof(struct enc_args), &e->layout));
+    TRY(gpu_layout_get(g, &bindings, sizeof(struct enc_args), &e->layout));
+    TRY(encode_take_create(g, &bindings, &e->take));
     TRY(create_buffers(e));
     TRY(create_batches(e));
     TRY(create_pipelines(e));
@@ -384,6 +387,19 @@ static int record_frame(struct gpu_encode *e, struct gpu_submission *s,
     record_copy(e, s, from.buffer, from.offset + luma, b->device[ENC_BIND_PLANES],
                 set * set_size(&e->params) + ENC_CHROMA_AT(w, h), luma / 2);
     return GPU_OK;
+}
+
+/* Sources that are not loaded */
+static int record_sources(struct gpu_encode *e, struct gpu_submission *s,
+                          const struct encode_batch *b, const struct gpu_encode_source *sources)
+{
+    int err = GPU_OK;
+    for (uint32_t i = 0; i < b->count && err == GPU_OK; i++)
+        if (!(b->pictures[i].flags & ENC_LOADED) && !sources[i].host)
+            err = record_frame(e, s, b, i, sources[i].frame);
+    return err < 0 ? err
+                   : encode_take_record(e->g, &e->take, &e->params, s, b->set, b->pictures,
+                                        b->count, sources);
 }
 
 /* ---- references ---- */
@@ -513,7 +529,7 @@ static int record_results(struct gpu_encode *e, struct gpu_submission *s, struct
 }
 
 static int submit_records(struct gpu_encode *e, struct encode_batch *b,
-                          const uint8_t *const *frames, const int8_t *const *offsets,
+                          const struct gpu_encode_source *sources, const int8_t *const *offsets,
                           const struct gpu_encode_result *results)
 {
     uint64_t at = 0;
@@ -529,9 +545,7 @@ static int submit_records(struct gpu_encode *e, struct encode_batch *b,
         record_input(e, s, b, ENC_BIND_QUANTISER, 0, e->params.quantiser,
                      sizeof(e->params.quantiser), &at);
     record_input(e, s, b, ENC_BIND_PICTURES, 0, b->pictures, b->count * sizeof(*b->pictures), &at);
-    for (uint32_t i = 0; i < b->count; i++)
-        if (!(b->pictures[i].flags & ENC_LOADED))
-            TRY(record_frame(e, s, b, i, frames[i]));
+    TRY(record_sources(e, s, b, sources));
     record_offsets(e, s, b, offsets, &at);
     gpu_work_sync(s, BARRIER_TRANSFER, 0, 1u << ENC_BIND_TICKETS);
     e->g->vk.vkCmdFillBuffer(s->commands, b->device[ENC_BIND_TICKETS], 0, VK_WHOLE_SIZE, 0);
@@ -566,7 +580,7 @@ static struct encode_batch *batch_begin(struct gpu_encode *e, const struct enc_p
 }
 
 int gpu_encode_submit(struct gpu_encode *e, const struct enc_picture *pictures, uint32_t count,
-                      const uint8_t *const *frames, const int8_t *const *offsets,
+                      const struct gpu_encode_source *sources, const int8_t *const *offsets,
                       const struct gpu_encode_result *results, uint32_t *batch)
 {
     int err = GPU_OK;
@@ -577,7 +591,7 @@ int gpu_encode_submit(struct gpu_encode *e, const struct enc_picture *pictures, 
     if (!b)
         err = GPU_ERR_INVALID;
     TRY(err);
-    TRY(submit_records(e, b, frames, offsets, results));
+    TRY(submit_records(e, b, sources, offsets, results));
     err = submit_references(e, b, results);
     if (err < 0 && !atomic_load(&e->g->lost))
         gpu_work_drain(b->work); /* it still writes records */
@@ -665,15 +679,15 @@ static bool sources_valid(const struct gpu_encode *e, const struct enc_picture *
 }
 
 static int submit_analysis(struct gpu_encode *e, struct encode_batch *b,
-                           const uint8_t *const *frames, struct enc_analysis *const *results)
+                           const struct gpu_encode_source *sources,
+                           struct enc_analysis *const *results)
 {
     uint64_t at = 0, size = mb_count(&e->params) * sizeof(struct enc_analysis);
     struct gpu_submission *s;
     int err = GPU_OK;
     TRY(encode_begin_first(e, b, &s));
     record_input(e, s, b, ENC_BIND_PICTURES, 0, b->pictures, b->count * sizeof(*b->pictures), &at);
-    for (uint32_t i = 0; i < b->count; i++)
-        TRY(record_frame(e, s, b, i, frames[i]));
+    TRY(record_sources(e, s, b, sources));
     gpu_work_stamp(s, encode_pass_count + STAMP_UP);
     record_group(e, s, b, ENCODE_PLANES, false);
     record_group(e, s, b, ENCODE_ANALYSIS, false);
@@ -689,14 +703,14 @@ error:
 }
 
 int gpu_encode_analyse(struct gpu_encode *e, const struct enc_picture *pictures, uint32_t count,
-                       const uint8_t *const *frames, struct enc_analysis *const *results)
+                       const struct gpu_encode_source *sources, struct enc_analysis *const *results)
 {
     int err = GPU_OK;
     if (!sources_valid(e, pictures, count))
         return GPU_ERR_INVALID;
     pthread_mutex_lock(&e->lock);
     struct encode_batch *b = batch_begin(e, pictures, count);
-    err = b ? submit_analysis(e, b, frames, results) : GPU_ERR_INVALID;
+    err = b ? submit_analysis(e, b, sources, results) : GPU_ERR_INVALID;
     if (err == GPU_OK) {
         batch_submitted(e, b, b->records);
         b->busy = true;
@@ -712,11 +726,11 @@ error:
 }
 
 int gpu_encode_decide(struct gpu_encode *e, const struct enc_picture *pictures, uint32_t count,
-                      const uint8_t *const *frames, const int8_t *const *offsets,
+                      const struct gpu_encode_source *sources, const int8_t *const *offsets,
                       struct gpu_encode_result *results)
 {
     uint32_t batch;
-    int err = gpu_encode_submit(e, pictures, count, frames, offsets, results, &batch);
+    int err = gpu_encode_submit(e, pictures, count, sources, offsets, results, &batch);
     return err < 0 ? err : gpu_encode_wait(e, batch, results);
 }
 

@@ -39,6 +39,16 @@ void gpu_encode_free(struct gpu_encode *e); /* NULL is allowed */
  * chroma is there, and not read. */
 uint64_t gpu_encode_frame_size(const struct gpu_encode *e);
 
+/* Where the samples of a picture lie: whole macroblocks in a gpu_arena, as above. Or frame is NULL,
+ * and they lie in memory that the device reads, of the size that is shown: the last column and row
+ * are repeated. Whoever wrote them there has finished. Both stay until the batch has ended. */
+struct gpu_encode_source {
+    const uint8_t *frame;
+    struct gpu_host *host;
+    uint64_t offset[3]; /* bytes; these and strides are multiples of four */
+    uint32_t stride[3], width, height;
+};
+
 /* Where the records of a picture are put: host memory in a gpu_arena, by macroblock */
 struct gpu_encode_result {
     struct rec_mb *mbs;
@@ -48,30 +58,32 @@ struct gpu_encode_result {
     uint32_t coeff_block_count;
 };
 
-/* Decide pictures from their frames, which lie in a gpu_arena, as results do. With ENC_LOADED the
+/* Decide pictures from their sources. Results lie in a gpu_arena. With ENC_LOADED the
  * planes of a source are there already, from gpu_encode_analyse or an earlier batch. The device
  * makes a reference of its reconstruction, the set `pending`. So pictures of later batches may name
  * it, and may decide the same picture again. No picture of a batch may name a set that another one
  * makes. offsets: of QP, by macroblock; NULL, all or of a picture: none.
  *
  * GPU_ERR_INVALID: a picture names a set or a place that is not there; count is 0, or more than
- * those of a batch; frames or results lie in no arena; GPU_ENCODE_FLIGHT batches are in flight. */
+ * those of a batch; frames or results lie in no arena, or sources not in their host;
+ * GPU_ENCODE_FLIGHT batches are in flight. */
 int gpu_encode_submit(struct gpu_encode *e, const struct enc_picture *pictures, uint32_t count,
-                      const uint8_t *const *frames, const int8_t *const *offsets,
+                      const struct gpu_encode_source *sources, const int8_t *const *offsets,
                       const struct gpu_encode_result *results, uint32_t *batch);
 /* Waits for the records of a batch, and for its frames where they are wanted. results: the same;
  * coeff_block_count is filled in. */
 int gpu_encode_wait(struct gpu_encode *e, uint32_t batch, struct gpu_encode_result *results);
 /* Both */
 int gpu_encode_decide(struct gpu_encode *e, const struct enc_picture *pictures, uint32_t count,
-                      const uint8_t *const *frames, const int8_t *const *offsets,
+                      const struct gpu_encode_source *sources, const int8_t *const *offsets,
                       struct gpu_encode_result *results);
 
 /* Load sources, and look at them beside those before: results, by macroblock, in arenas. Of
  * pictures source, before and kept count. Waits. It is one of GPU_ENCODE_FLIGHT batches.
  * GPU_ERR_INVALID: as above. */
 int gpu_encode_analyse(struct gpu_encode *e, const struct enc_picture *pictures, uint32_t count,
-                       const uint8_t *const *frames, struct enc_analysis *const *results);
+                       const struct gpu_encode_source *sources,
+                       struct enc_analysis *const *results);
 
 /* GPU seconds of pass i since creation, and its name; NULL: there is no such pass. Zeros without
  * gpu_params.timestamps. */

@@ -160,10 +160,13 @@ static int decider_place(struct gpu_encoder *e, struct gpu_decider *d)
 
 /* ---- a picture's input ---- */
 
-/* Whole macroblocks: the last column and row repeat. */
-static void source_load(struct gpu_decider *d, const struct decider_source *from)
+/* Whole macroblocks: the last column and row repeat. On the device encode_take does it. */
+static struct gpu_encode_source source_load(struct gpu_decider *d,
+                                            const struct decider_source *from)
 {
     uint8_t *out = d->source;
+    if (from->device)
+        return *from->device;
     for (int c = 0; c < (d->encoding->chroma_format_idc ? 3 : 1); c++) {
         uint32_t width = c ? (d->encoding->width + 1) / 2 : d->encoding->width;
         uint32_t height = c ? (d->encoding->height + 1) / 2 : d->encoding->height;
@@ -174,6 +177,7 @@ static void source_load(struct gpu_decider *d, const struct decider_source *from
             memset(out + width, row[width - 1], whole - width);
         }
     }
+    return (struct gpu_encode_source){.frame = d->source};
 }
 
 /* The same for its analysis and its decisions */
@@ -276,10 +280,10 @@ static int gpu_decide(void *ctx, const struct decider_source *source,
                       const struct decider_wish *wish, struct rec_view *view)
 {
     struct gpu_decider *d = ctx;
-    struct encode_job job = {.frame = d->source, .offsets = wish->qp_offsets, .result = d->result};
+    struct encode_job job = {.offsets = wish->qp_offsets, .result = d->result};
     d->ref_count = wish->idr ? 0 : d->accepted;
     if (!d->loaded)
-        source_load(d, source);
+        job.source = source_load(d, source);
     slices_fill(d);
     job.picture = picture_head(d, wish);
     int err = decider_error(encode_store_run(d->store, &job));
@@ -297,8 +301,7 @@ static int gpu_analyse(void *ctx, const struct decider_source *source, struct an
 {
     struct gpu_decider *d = ctx;
     struct encode_job job = {
-        .frame = d->source, .picture = source_head(d), .analysis = d->analysis};
-    source_load(d, source);
+        .source = source_load(d, source), .picture = source_head(d), .analysis = d->analysis};
     int err = decider_error(encode_store_run(d->store, &job));
     if (err < 0)
         return err;

@@ -165,7 +165,17 @@ struct enc_args {
     REC_U32 step; /* of passes of several dispatches */
 };
 
+/* Push constants of encode_take: a frame on the device. Places and distances are words of four
+ * samples. */
+struct enc_take_args {
+    REC_U32 mb_width, mb_height;
+    REC_U32 width, height; /* samples of luma that are there; the rest repeats them */
+    REC_U32 picture, set;
+    REC_U32 offset[3], stride[3];
+};
+
 #ifndef VULKAN
+_Static_assert(sizeof(struct enc_take_args) == 48, "enc_take_args");
 _Static_assert(sizeof(struct enc_picture) == 64, "enc_picture");
 _Static_assert(sizeof(struct enc_search) == 84, "enc_search");
 _Static_assert(sizeof(struct enc_intra) == 68, "enc_intra");

@@ -10,11 +10,24 @@
 #include "encode/reference/picture_work.h"
 #include "encode/reference/quantise.h"
 #include "gpu/encode/gpu_encode.h"
+#include "gpu/engine/arena.h"
+#include "gpu/engine/host_buffer.h"
+#include "gpu/engine/work.h"
 #include "tests/encode/scene.h"
 
 #define STREAMS 2
 #define TURNS   (1 + ENCODING_REFERENCES) /* the references, and the picture that is decided */
 #define SETS    (STREAMS * (1 + TURNS))
+
+/* A frame as pools have it: strides and places that are multiples of four, no more */
+struct device_frame {
+    struct gpu_host *host;
+    struct gpu_arena *arena; /* where it comes from */
+    uint8_t *staging;
+    void *memory;
+    size_t size;
+    struct gpu_encode_source source;
+};
 
 /* Streams of one size and setting, side by side */
 struct beside {
@@ -29,6 +42,7 @@ struct beside {
     int qp[STREAMS];
     struct gpu_arena *arena;
     struct gpu_encode_result got[STREAMS];
+    struct device_frame on_device;
 };
 
 static void quantisers_fill(struct enc_quantiser out[6])
@@ -57,6 +71,54 @@ static void results_open(struct beside *b)
     }
 }
 
+static void device_frame_open(struct device_frame *f, uint32_t width, uint32_t height)
+{
+    void *staging;
+    f->source = (struct gpu_encode_source){.width = width, .height = height};
+    f->size = 12; /* it does not begin the memory */
+    for (int c = 0; c < 3; c++) {
+        f->source.offset[c] = f->size;
+        f->source.stride[c] = ((c ? (width + 1) / 2 : width) + 3) / 4 * 4 + 8 * (uint32_t)c;
+        f->size += (size_t)f->source.stride[c] * (c ? (height + 1) / 2 : height);
+    }
+    f->size = (f->size + 4095) / 4096 * 4096;
+    f->memory = mmap(NULL, f->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(f->memory, MAP_FAILED);
+    assert_int_equal(gpu_host_import(gpu, f->memory, f->size, &f->host), GPU_OK);
+    assert_int_equal(gpu_arena_create(gpu, f->size, &f->arena, &staging), GPU_OK);
+    f->staging = staging;
+    f->source.host = f->host;
+}
+
+static void device_frame_close(struct device_frame *f)
+{
+    gpu_host_free(f->host);
+    gpu_arena_free(f->arena);
+    munmap(f->memory, f->size);
+}
+
+static void record_upload(struct gpu *g, VkCommandBuffer commands, void *ctx)
+{
+    const struct device_frame *f = ctx;
+    struct gpu_place from;
+    assert_true(gpu_arena_find(g, f->staging, f->size, &from));
+    g->vk.vkCmdCopyBuffer(commands, from.buffer, gpu_host_buffer(f->host), 1,
+                          &(VkBufferCopy){from.offset, 0, f->size});
+}
+
+/* What lies between the rows must not count. */
+static void device_frame_fill(struct device_frame *f, const struct decider_source *from)
+{
+    memset(f->staging, 0x5a, f->size);
+    for (int c = 0; c < 3 && from->plane[c]; c++) {
+        uint32_t width = f->source.width, height = f->source.height;
+        for (uint32_t y = 0; y < (c ? (height + 1) / 2 : height); y++)
+            memcpy(f->staging + f->source.offset[c] + y * f->source.stride[c],
+                   from->plane[c] + y * from->stride[c], c ? (width + 1) / 2 : width);
+    }
+    assert_int_equal(gpu_run(gpu, record_upload, f), GPU_OK);
+}
+
 static void beside_open(struct beside *b, const struct encoding *encoding,
                         enum encode_wavefront wavefront)
 {
@@ -77,6 +139,7 @@ static void beside_open(struct beside *b, const struct encoding *encoding,
     b->frame_bytes = 384 * b->mbs;
     assert_int_equal(gpu_encode_frame_size(b->gpu), b->frame_bytes);
     results_open(b);
+    device_frame_open(&b->on_device, encoding->width, encoding->height);
     b->offsets = test_malloc(STREAMS * b->mbs);
     for (int i = 0; i < STREAMS; i++) {
         assert_non_null(b->deciders[i] = decider_create(&b->encoding, &b->limits));
@@ -93,6 +156,7 @@ static void beside_close(struct beside *b)
     test_free(b->offsets);
     gpu_encode_free(b->gpu);
     gpu_arena_free(b->arena);
+    device_frame_close(&b->on_device);
 }
 
 static void frame_take(const struct ref_frame *frame, uint8_t *out)
@@ -256,15 +320,21 @@ static void check_records(struct beside *b, uint32_t stream)
 static void check_picture(struct beside *b, int time, bool skip)
 {
     struct enc_picture pictures[STREAMS];
-    const uint8_t *frames[STREAMS];
+    struct gpu_encode_source sources[STREAMS];
     const int8_t *offsets[STREAMS];
+    uint32_t on_device = (uint32_t)time % STREAMS; /* the other one lies in host memory */
     beside_decide(b, time, skip);
+    struct decider_source source = scene_source(&b->scenes[on_device]);
+    device_frame_fill(&b->on_device, &source);
     for (uint32_t i = 0; i < STREAMS; i++) {
         pictures[i] = head_of(b, i, time, skip);
-        frames[i] = b->frames + i * b->frame_bytes;
+        sources[i] = i == on_device
+                         ? b->on_device.source
+                         : (struct gpu_encode_source){.frame = b->frames + i * b->frame_bytes};
         offsets[i] = time & 1 ? b->offsets + i * b->mbs : NULL;
     }
-    assert_int_equal(gpu_encode_decide(b->gpu, pictures, STREAMS, frames, offsets, b->got), GPU_OK);
+    assert_int_equal(gpu_encode_decide(b->gpu, pictures, STREAMS, sources, offsets, b->got),
+                     GPU_OK);
     for (uint32_t i = 0; i < STREAMS; i++)
         check_records(b, i);
     for (uint32_t i = 0; i < STREAMS; i++) {
@@ -341,10 +411,10 @@ static void test_bad(void **state)
     struct gpu_encode *e = NULL;
     struct gpu_arena *arena;
     void *frame;
-    const uint8_t *frames[3];
+    struct gpu_encode_source frames[3];
     (void)state;
     assert_int_equal(gpu_arena_create(gpu, 1536, &arena, &frame), GPU_OK);
-    frames[0] = frames[1] = frames[2] = frame;
+    frames[0] = frames[1] = frames[2] = (struct gpu_encode_source){.frame = frame};
     assert_int_equal(gpu_encode_create(gpu, &params, &e), GPU_ERR_INVALID); /* no references */
     params.sets = 4;
     assert_int_equal(gpu_encode_create(gpu, &params, &e), GPU_OK);
@@ -367,21 +437,44 @@ static void test_bad(void **state)
     assert_int_equal(gpu_encode_decide(e, &picture, 3, frames, NULL, &records), GPU_ERR_INVALID);
     /* the results lie in no arena, then the frame */
     assert_int_equal(gpu_encode_decide(e, &picture, 1, frames, NULL, &records), GPU_ERR_INVALID);
-    frames[0] = (const uint8_t *)&picture;
+    frames[0].frame = (const uint8_t *)&picture;
     assert_int_equal(gpu_encode_decide(e, &picture, 1, frames, NULL, &records), GPU_ERR_INVALID);
     assert_int_equal(gpu_encode_read(e, ENC_BIND_TOTALS, 16, 4, frame), GPU_ERR_INVALID);
     gpu_encode_free(e);
     gpu_arena_free(arena);
 }
 
+/* Frames on the device that are none */
+static void test_bad_source(void **state)
+{
+    struct gpu_encode_params params = {
+        .mb_width = 2, .mb_height = 2, .pictures = 1, .streams = 1, .sources = 1, .sets = 3};
+    struct enc_picture picture = {.pending = 1, .flags = ENC_CHROMA};
+    struct gpu_encode_result records = {0};
+    struct device_frame f;
+    struct gpu_encode *e = NULL;
+    (void)state;
+    device_frame_open(&f, 32, 32);
+    assert_int_equal(gpu_encode_create(gpu, &params, &e), GPU_OK);
+    for (int i = 0; i < 6; i++) {
+        struct gpu_encode_source bad = f.source;
+        bad.width = i == 0 ? 34 : i == 1 ? 0 : bad.width;
+        bad.height = i == 2 ? 34 : bad.height;
+        bad.stride[0] = i == 3 ? 28 : bad.stride[0];
+        bad.offset[1] += i == 4 ? 2 : 0;
+        bad.offset[2] = i == 5 ? f.size - 16 : bad.offset[2];
+        assert_int_equal(gpu_encode_decide(e, &picture, 1, &bad, NULL, &records), GPU_ERR_INVALID);
+    }
+    gpu_encode_free(e);
+    device_frame_close(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_high),
-        cmocka_unit_test(test_baseline),
-        cmocka_unit_test(test_luma_alone),
-        cmocka_unit_test(test_bad),
-        cmocka_unit_test(no_validation_messages),
+        cmocka_unit_test(test_high),       cmocka_unit_test(test_baseline),
+        cmocka_unit_test(test_luma_alone), cmocka_unit_test(test_bad),
+        cmocka_unit_test(test_bad_source), cmocka_unit_test(no_validation_messages),
     };
     int exit_code, failed;
     if (open_device(&exit_code) != GPU_OK)

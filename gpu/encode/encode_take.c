@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See encode_take.h. Each picture is a dispatch, as each lies in memory of its own. They write
+ * different places, so nothing waits between them.
+ */
+#include "gpu/encode/encode_take.h"
+
+#include "gpu/engine/host_buffer.h"
+#include "gpu/engine/work.h"
+
+#include "shaders/encode_take.spv.h"
+
+int encode_take_create(struct gpu *g, const struct gpu_bindings *bindings, struct encode_take *t)
+{
+    int err = gpu_layout_get(g, bindings, sizeof(struct enc_take_args), &t->layout);
+    return err < 0 ? err
+                   : gpu_pipeline_get(g, t->layout, shader_encode_take, sizeof(shader_encode_take),
+                                      NULL, 0, "encode_take", &t->pipeline);
+}
+
+static uint32_t planes_of(const struct enc_picture *picture)
+{
+    return picture->flags & ENC_CHROMA ? 3 : 1;
+}
+
+/* Where a plane begins and ends. False: its rows are no words, or the frame is larger than it may
+ * be. */
+static bool plane_valid(const struct gpu_encode_params *p, const struct gpu_encode_source *source,
+                        uint32_t plane, uint64_t *end)
+{
+    uint32_t sub = plane ? 1 : 0, width = (source->width + sub) >> sub,
+             height = (source->height + sub) >> sub;
+    if (!source->width || !source->height || source->width > 16 * p->mb_width ||
+        source->height > 16 * p->mb_height || source->offset[plane] % 4 ||
+        source->stride[plane] % 4 || source->stride[plane] < width)
+        return false;
+    *end = source->offset[plane] + (uint64_t)(height - 1) * source->stride[plane] +
+           (width + 3) / 4 * 4;
+    return true;
+}
+
+/* The window that has all planes, and the arguments but the picture's number */
+static int source_find(const struct gpu_encode_params *p, const struct gpu_encode_source *source,
+                       uint32_t planes, struct gpu_window *window, struct enc_take_args *args)
+{
+    uint64_t begin = UINT64_MAX, end = 0, plane_end;
+    for (uint32_t i = 0; i < planes; i++) {
+        if (!plane_valid(p, source, i, &plane_end))
+            return GPU_ERR_INVALID;
+        begin = source->offset[i] < begin ? source->offset[i] : begin;
+        end = plane_end > end ? plane_end : end;
+    }
+    int err = gpu_host_window(source->host, begin, end, window);
+    if (err < 0)
+        return err;
+    *args = (struct enc_take_args){.mb_width = p->mb_width,
+                                   .mb_height = p->mb_height,
+                                   .width = source->width,
+                                   .height = source->height};
+    for (uint32_t i = 0; i < planes; i++) {
+        args->offset[i] = (uint32_t)((source->offset[i] - window->offset) / 4);
+        args->stride[i] = source->stride[i] / 4;
+    }
+    return GPU_OK;
+}
+
+static int record_one(struct gpu *g, const struct encode_take *t,
+                      const struct gpu_encode_params *params, VkCommandBuffer commands,
+                      const struct enc_picture *picture, uint32_t index,
+                      const struct gpu_encode_source *source)
+{
+    uint32_t planes = planes_of(picture);
+    struct gpu_window window;
+    struct enc_take_args args;
+    int err = source_find(params, source, planes, &window, &args);
+    if (err < 0)
+        return err;
+    args.picture = index;
+    args.set = picture->source;
+    g->vk.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, t->layout->pipeline, 1,
+                                  1, &window.set, 0, NULL);
+    g->vk.vkCmdPushConstants(commands, t->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                             sizeof(args), &args);
+    g->vk.vkCmdDispatch(commands,
+                        (16 * params->mb_width + 4 * ENC_PLANE_WORDS - 1) / (4 * ENC_PLANE_WORDS),
+                        16 * params->mb_height, planes);
+    return GPU_OK;
+}
+
+int encode_take_record(struct gpu *g, const struct encode_take *t,
+                       const struct gpu_encode_params *params, struct gpu_submission *s,
+                       VkDescriptorSet set, const struct enc_picture *pictures, uint32_t count,
+                       const struct gpu_encode_source *sources)
+{
+    bool any = false;
+    int err = GPU_OK;
+    for (uint32_t i = 0; i < count && err == GPU_OK; i++) {
+        if (pictures[i].flags & ENC_LOADED || !sources[i].host)
+            continue;
+        if (!any) {
+            gpu_work_sync(s, BARRIER_COMPUTE, 0, 1u << ENC_BIND_FRAMES | 1u << ENC_BIND_PLANES);
+            g->vk.vkCmdBindPipeline(s->commands, VK_PIPELINE_BIND_POINT_COMPUTE, t->pipeline);
+            g->vk.vkCmdBindDescriptorSets(s->commands, VK_PIPELINE_BIND_POINT_COMPUTE,
+                                          t->layout->pipeline, 0, 1, &set, 0, NULL);
+        }
+        any = true;
+        err = record_one(g, t, params, s->commands, &pictures[i], i, &sources[i]);
+    }
+    return err;
+}
