@@ -59,7 +59,7 @@ static int create_layout(struct gpu *g, struct gpu_layout *layout)
     VkPipelineLayoutCreateInfo info = {.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
                                        .setLayoutCount = g->debug ? 3 : 2,
                                        .pSetLayouts = sets,
-                                       .pushConstantRangeCount = 1,
+                                       .pushConstantRangeCount = layout->push_size > 0,
                                        .pPushConstantRanges = &push};
     VK(g, g->vk.vkCreatePipelineLayout(g->device, &info, NULL, &layout->pipeline));
 error:
