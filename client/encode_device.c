@@ -164,6 +164,12 @@ static int place_decide(void *ctx, const struct decider_source *source,
     return p->calls.decide(p->calls.ctx, source, wish, view);
 }
 
+static const struct slice_data *place_data(void *ctx)
+{
+    const struct encode_place *p = ctx;
+    return p->calls.data(p->calls.ctx);
+}
+
 static void place_accept(void *ctx)
 {
     const struct encode_place *p = ctx;
@@ -217,6 +223,7 @@ static void place_calls(struct encode_place *p, struct decider_calls *out)
     *out = (struct decider_calls){.ctx = p,
                                   .analyse = p->calls.analyse ? place_analyse : NULL,
                                   .decide = place_decide,
+                                  .data = p->calls.data ? place_data : NULL,
                                   .accept = place_accept,
                                   .end = place_end};
 }

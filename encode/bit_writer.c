@@ -79,6 +79,22 @@ void bit_writer_bytes(struct bit_writer *w, const uint8_t *bytes, size_t size)
     w->bits += size * 8;
 }
 
+void bit_writer_copy(struct bit_writer *w, const uint8_t *bytes, size_t bits)
+{
+    size_t words = bits / 32;
+    if (!bit_writer_reserve(w, bits / 8 + BIT_WRITER_SLACK))
+        return;
+    for (size_t i = 0; i < words; i++, bytes += 4)
+        bit_writer_u(w, 32,
+                     (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 |
+                         bytes[3]);
+    for (bits -= 32 * words; bits; bytes++) {
+        unsigned n = bits < 8 ? (unsigned)bits : 8;
+        bit_writer_u(w, n, (uint32_t)*bytes >> (8 - n));
+        bits -= n;
+    }
+}
+
 /* How many bytes may be copied as they are: up to two zeros that a byte of 0 to 3 follows. */
 static size_t plain_bytes(const uint8_t *from, size_t size)
 {

@@ -54,6 +54,8 @@ void bit_writer_zero_align(struct bit_writer *w);
 void bit_writer_trailing(struct bit_writer *w);
 /* Whole bytes at a byte boundary. */
 void bit_writer_bytes(struct bit_writer *w, const uint8_t *bytes, size_t size);
+/* Bits from the highest one of the first byte on, at any position. */
+void bit_writer_copy(struct bit_writer *w, const uint8_t *bytes, size_t bits);
 /* rbsp begins with the NAL unit header: start code, then its bytes with emulation prevention
  * (7.4.1). w is at a byte boundary. A writer that failed fails w. */
 void bit_writer_nal(struct bit_writer *w, const struct bit_writer *rbsp);

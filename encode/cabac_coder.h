@@ -6,20 +6,8 @@
 #ifndef PELTON_ENCODE_CABAC_CODER_H
 #define PELTON_ENCODE_CABAC_CODER_H
 
+#include "encode/bin_codes.h"
 #include "encode/bit_writer.h"
-
-/* A bin string: 16-bit codes.
- *
- *   0 00s S ccccccccccc b   a decision b with context c; s: a bypass bin S follows it
- *   10 nnn vvvvvvvvvvv      n + 1 bypass bins, the first in the highest place of v
- *   110 ............ b      the terminating bin b
- *   111 nnnnnnnnnnnnn       n samples of I_PCM follow, two in a code, the first one below
- */
-#define BIN_SIGN      0x1000u
-#define BIN_SIGN_ONE  0x0800u
-#define BIN_BYPASS    0x8000u
-#define BIN_TERMINATE 0xc000u
-#define BIN_PCM       0xe000u
 
 /* More codes than a macroblock has: each of its 384 levels has a significant_coeff_flag, a
  * last_significant_coeff_flag, 14 bins of prefix, and at most 5 codes of suffix. */

@@ -11,6 +11,7 @@
 
 struct rec_view;
 struct gpu_encode_source;
+struct slice_data;
 
 /* A picture: samples of 8 bits, the size that is shown. chroma: NULL in 4:0:0. Borrowed for the
  * call */
@@ -52,6 +53,10 @@ struct decider_calls {
      * enum decider_error. */
     int (*decide)(void *ctx, const struct decider_source *source, const struct decider_wish *wish,
                   struct rec_view *view);
+    /* Data of the slices of the picture that was decided last (encode/slice_writer.h), of all that
+     * its view has. They are valid as long as that. The view then has its head and slices alone.
+     * NULL, or it returns NULL: the records are to be written. */
+    const struct slice_data *(*data)(void *ctx);
     /* The picture that was decided last becomes the newest reference. */
     void (*accept)(void *ctx);
     void (*end)(void *ctx);

@@ -161,7 +161,8 @@ static int write_slices(struct encoder *e, const struct rec_view *view,
                                        .idr = n->idr,
                                        .frame_num = n->frame_num,
                                        .idr_pic_id = n->idr_pic_id};
-    return picture_write(e->writer, &stream, view, &header, &e->out, why);
+    const struct slice_data *data = e->decider.data ? e->decider.data(e->decider.ctx) : NULL;
+    return picture_write(e->writer, &stream, view, data, &header, &e->out, why);
 }
 
 static int decide(const struct encoder *e, const struct encoder_frame *frame,

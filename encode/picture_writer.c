@@ -2,7 +2,7 @@
  *
  * Slices are independent, and the order of their bytes is that of their addresses. So each is
  * written beside the others, and then appended. A picture of one slice needs neither threads nor
- * the copy.
+ * the copy. Nor do slices whose bits are there.
  */
 #include "encode/picture_writer.h"
 
@@ -26,6 +26,7 @@ struct picture_writer {
     /* of the picture */
     const struct slice_stream *stream;
     const struct rec_view *view;
+    const struct slice_data *data;
     const struct h264_slice_header *header;
 };
 
@@ -61,6 +62,9 @@ static int part_write(struct picture_writer *w, uint32_t index, struct bit_write
     struct slice_part *p = &w->part[index];
     struct h264_slice_header h = *w->header;
     p->sums = (struct slice_sums){0};
+    if (w->data)
+        return slice_write_data(p->scratch, w->stream, w->view, index, &w->data[index], &h, out,
+                                &p->sums, p->why);
     if (slice_header_of(w->stream, w->view, index, &h, p->why) < 0)
         return -1;
     return slice_write(p->scratch, w->stream, w->view, &h, out, &p->sums, p->why);
@@ -81,6 +85,23 @@ static int refuse(const struct slice_part *p, char *why)
     return -1;
 }
 
+static void sums_add(struct slice_sums *sums, const struct slice_part *p)
+{
+    sums->bins += p->sums.bins;
+    sums->bytes += p->sums.bytes;
+}
+
+static int write_in_turn(struct picture_writer *w, struct bit_writer *out, struct slice_sums *sums,
+                         char *why)
+{
+    for (uint32_t i = 0; i < w->view->slice_count; i++) {
+        if (part_write(w, i, out) < 0)
+            return refuse(&w->part[i], why);
+        sums_add(sums, &w->part[i]);
+    }
+    return 0;
+}
+
 static int write_beside(struct picture_writer *w, struct bit_writer *out, struct slice_sums *sums,
                         char *why)
 {
@@ -90,30 +111,25 @@ static int write_beside(struct picture_writer *w, struct bit_writer *out, struct
         if (p->err < 0)
             return refuse(p, why);
         bit_writer_bytes(out, p->out.data, p->out.bits / 8);
-        sums->bins += p->sums.bins;
-        sums->bytes += p->sums.bytes;
+        sums_add(sums, p);
     }
     return 0;
 }
 
 int picture_write(struct picture_writer *w, const struct slice_stream *stream,
-                  const struct rec_view *view, const struct h264_slice_header *header,
-                  struct bit_writer *out, char *why)
+                  const struct rec_view *view, const struct slice_data *data,
+                  const struct h264_slice_header *header, struct bit_writer *out, char *why)
 {
     struct slice_sums sums = {0};
     w->stream = stream;
     w->view = view;
+    w->data = data;
     w->header = header;
     if (view->slice_count > w->slices)
         return snprintf(why, ENCODING_WHY, "more slices than the writer has room for"), -1;
-    if (view->slice_count > 1) {
-        if (write_beside(w, out, &sums, why) < 0)
-            return -1;
-    } else {
-        if (part_write(w, 0, out) < 0)
-            return refuse(&w->part[0], why);
-        sums = w->part[0].sums;
-    }
+    bool copied = data && !stream->pps->entropy_coding_mode_flag; /* which no thread is woken for */
+    if ((view->slice_count == 1 || copied ? write_in_turn : write_beside)(w, out, &sums, why) < 0)
+        return -1;
     picture_end(view, &sums, out);
     if (out->failed)
         return snprintf(why, ENCODING_WHY, "no memory"), -1;

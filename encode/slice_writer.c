@@ -114,6 +114,16 @@ static int8_t qp_of(const struct rec_view *view, uint32_t first, uint32_t end, i
     return otherwise;
 }
 
+static void header_of_slice(const struct slice_stream *stream, const struct rec_slice *slice,
+                            struct h264_slice_header *h)
+{
+    h->type = slice->slice_type;
+    h->pps_id = stream->pps->id;
+    h->num_ref[0] = slice->num_ref[0];
+    h->filter_offset_a = slice->filter_offset_a;
+    h->filter_offset_b = slice->filter_offset_b;
+}
+
 int slice_header_of(const struct slice_stream *stream, const struct rec_view *view, uint32_t index,
                     struct h264_slice_header *h, char *why)
 {
@@ -124,13 +134,9 @@ int slice_header_of(const struct slice_stream *stream, const struct rec_view *vi
     if (slice->slice_type != H264_P && slice->slice_type != H264_I)
         return slice_refuse(why, "a slice that is neither P nor I");
     h->first_mb = first;
-    h->type = slice->slice_type;
-    h->pps_id = stream->pps->id;
-    h->num_ref[0] = slice->num_ref[0];
     h->qp = qp_of(view, first, end_of(view, first), stream->pps->pic_init_qp);
     h->disable_deblocking_filter_idc = deblocking_of(view, first);
-    h->filter_offset_a = slice->filter_offset_a;
-    h->filter_offset_b = slice->filter_offset_b;
+    header_of_slice(stream, slice, h);
     return 0;
 }
 
@@ -231,7 +237,7 @@ static int unit_end(struct slice_scratch *s, struct bit_writer *out, struct slic
 }
 
 int slice_code(struct slice_scratch *s, const struct slice_stream *stream,
-               const struct h264_slice_header *h, const struct bin_string *bins,
+               const struct h264_slice_header *h, const uint16_t *codes, size_t count,
                struct bit_writer *out, struct slice_sums *sums, char *why)
 {
     unit_begin(s, stream, h, out->limit);
@@ -239,7 +245,7 @@ int slice_code(struct slice_scratch *s, const struct slice_stream *stream,
     cabac_coder_contexts(&s->cabac, h->type == H264_I ? 0 : 1 + h->cabac_init_idc, h->qp);
     cabac_coder_begin(&s->cabac);
     s->cabac.bins = 0;
-    s->calls.code(&s->cabac, bins->codes, bins->count, &s->rbsp);
+    s->calls.code(&s->cabac, codes, count, &s->rbsp);
     sums->bins += s->cabac.bins;
     return unit_end(s, out, sums, why);
 }
@@ -251,12 +257,29 @@ int slice_write(struct slice_scratch *s, const struct slice_stream *stream,
     if (stream->pps->entropy_coding_mode_flag)
         return slice_bins(s, stream, view, h, &s->bins, why) < 0
                    ? -1
-                   : slice_code(s, stream, h, &s->bins, out, sums, why);
+                   : slice_code(s, stream, h, s->bins.codes, s->bins.count, out, sums, why);
     if (!line_reserve(s, view->head.mb_width))
         return slice_refuse(why, "no memory");
     unit_begin(s, stream, h, out->limit);
     writer_begin(s, stream, view, h, why);
     return data_cavlc(s) ? unit_end(s, out, sums, why) : -1;
+}
+
+int slice_write_data(struct slice_scratch *s, const struct slice_stream *stream,
+                     const struct rec_view *view, uint32_t index, const struct slice_data *data,
+                     struct h264_slice_header *h, struct bit_writer *out, struct slice_sums *sums,
+                     char *why)
+{
+    header_of_slice(stream, &view->slices[index], h);
+    h->first_mb = data->first_mb;
+    h->qp = data->qp;
+    h->disable_deblocking_filter_idc = data->deblocking;
+    if (stream->pps->entropy_coding_mode_flag)
+        return slice_code(s, stream, h, data->data, data->count, out, sums, why);
+    unit_begin(s, stream, h, out->limit);
+    bit_writer_copy(&s->rbsp, data->data, data->count);
+    bit_writer_trailing(&s->rbsp);
+    return unit_end(s, out, sums, why);
 }
 
 /* ---- other NAL units ---- */

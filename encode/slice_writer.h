@@ -26,6 +26,16 @@ struct slice_sums {
     uint64_t bins, bytes;
 };
 
+/* slice_data() of a slice that others have coded by CAVLC, or its bins for CABAC, and what its
+ * header takes from macroblocks */
+struct slice_data {
+    uint32_t first_mb;
+    uint8_t deblocking; /* disable_deblocking_filter_idc */
+    int8_t qp;          /* SliceQPY */
+    const void *data; /* bits, the first one highest in its byte; or 16-bit codes of bin_codes.h */
+    size_t count;     /* bits, or codes */
+};
+
 /* The header of slice `index` of the view, as records tell it: first_mb, type, num_ref, QP and
  * deblocking. The rest is as the caller set it. -1, and why (ENCODING_WHY bytes). */
 int slice_header_of(const struct slice_stream *stream, const struct rec_view *view, uint32_t index,
@@ -44,8 +54,14 @@ int slice_bins(struct slice_scratch *s, const struct slice_stream *stream,
                const struct rec_view *view, const struct h264_slice_header *h,
                struct bin_string *bins, char *why);
 int slice_code(struct slice_scratch *s, const struct slice_stream *stream,
-               const struct h264_slice_header *h, const struct bin_string *bins,
+               const struct h264_slice_header *h, const uint16_t *codes, size_t count,
                struct bit_writer *out, struct slice_sums *sums, char *why);
+
+/* The same of data that are there: the view has its head and slices alone. */
+int slice_write_data(struct slice_scratch *s, const struct slice_stream *stream,
+                     const struct rec_view *view, uint32_t index, const struct slice_data *data,
+                     struct h264_slice_header *h, struct bit_writer *out, struct slice_sums *sums,
+                     char *why);
 
 /* After the last slice of a picture in CABAC: cabac_zero_words that its bins ask for. */
 void picture_end(const struct rec_view *view, const struct slice_sums *sums,

@@ -6,6 +6,7 @@
 #include "gpu/encode/encode_store.h"
 
 #include "encode/reference/quantise.h"
+#include "gpu/encode/encode_codes.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -64,6 +65,7 @@ static int store_create_passes(struct encode_store *s)
                                        .sources = 2 * p->streams,
                                        .sets = p->streams * (2 + slots_of(p))};
     quantisers_fill(encode.quantiser);
+    encode_codes_fill(&encode.codes);
     return gpu_encode_create(s->g, &encode, &s->encode);
 }
 

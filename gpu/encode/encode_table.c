@@ -6,6 +6,8 @@
 
 #include "shaders/encode_analyse.spv.h"
 #include "shaders/encode_begin.spv.h"
+#include "shaders/encode_bins.spv.h"
+#include "shaders/encode_cavlc.spv.h"
 #include "shaders/encode_choose.spv.h"
 #include "shaders/encode_deblock.spv.h"
 #include "shaders/encode_field.spv.h"
@@ -17,6 +19,7 @@
 #include "shaders/encode_load.spv.h"
 #include "shaders/encode_mark.spv.h"
 #include "shaders/encode_pack.spv.h"
+#include "shaders/encode_places.spv.h"
 #include "shaders/encode_reduce.spv.h"
 #include "shaders/encode_refine.spv.h"
 #include "shaders/encode_scan.spv.h"
@@ -24,6 +27,7 @@
 #include "shaders/encode_search_half.spv.h"
 #include "shaders/encode_search_whole.spv.h"
 #include "shaders/encode_strength.spv.h"
+#include "shaders/encode_syntax.spv.h"
 
 #define BIT(name)   (1u << ENC_BIND_##name)
 #define SHADER(tag) .name = #tag, .spirv = shader_##tag, .spirv_size = sizeof(shader_##tag)
@@ -38,6 +42,17 @@
 #define INTER_WRITES (BIT(MOTION) | BIT(MBS) | BIT(LEVELS) | BIT(UNFILTERED) | BIT(CODINGS))
 #define INTRA_READS  (BIT(PICTURES) | BIT(PLANES) | BIT(QUANTISER) | BIT(MBS) | BIT(UNFILTERED))
 #define INTRA_WRITES (BIT(MBS) | BIT(LEVELS) | BIT(UNFILTERED))
+
+/* The first run counts, the second one writes. */
+#define SYNTAX_READS                                                                               \
+    (BIT(PICTURES) | BIT(MBS) | BIT(MOTION) | BIT(SYNTAX) | BIT(LEVELS) | BIT(CODES))
+#define COUNT                                                                                      \
+    ROUND(0), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,                                   \
+              .reads = SYNTAX_READS | BIT(TOTALS), .writes = BIT(PLACES)
+#define WRITE                                                                                      \
+    ROUND(1), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,                                   \
+              .reads = SYNTAX_READS | BIT(TOTALS) | BIT(PLACES) | BIT(COEFFS),                     \
+              .writes = BIT(COEFFS)
 
 /* Planes of a source, or of a reference */
 #define PLANE_PASSES(of, first_step)                                                               \
@@ -100,8 +115,19 @@ const struct encode_pass encode_passes[] = {
      .reads = INTRA_READS | BIT(TICKETS), .writes = INTRA_WRITES | BIT(TICKETS)},
     {SHADER(encode_scan), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_PICTURE, .reads = BIT(MBS),
      .writes = BIT(MBS) | BIT(TOTALS)},
+    {SHADER(encode_syntax), ROUND(0), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
+     .coding = ENC_CAVLC | ENC_BINS,
+     .reads = BIT(PICTURES) | BIT(MBS) | BIT(MOTION) | BIT(LEVELS) | BIT(CODES),
+     .writes = BIT(SYNTAX)},
+    {SHADER(encode_cavlc), COUNT, .coding = ENC_CAVLC},
+    {SHADER(encode_bins), COUNT, .coding = ENC_BINS},
+    {SHADER(encode_places), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_PICTURE,
+     .coding = ENC_CAVLC | ENC_BINS, .reads = BIT(PICTURES) | BIT(MBS) | BIT(PLACES),
+     .writes = BIT(PLACES) | BIT(TOTALS) | BIT(COEFFS)},
     {SHADER(encode_pack), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
-     .reads = BIT(PICTURES) | BIT(MBS) | BIT(LEVELS), .writes = BIT(COEFFS)},
+     .reads = BIT(PICTURES) | BIT(MBS) | BIT(LEVELS) | BIT(TOTALS), .writes = BIT(COEFFS)},
+    {SHADER(encode_cavlc), WRITE, .coding = ENC_CAVLC},
+    {SHADER(encode_bins), WRITE, .coding = ENC_BINS},
     {SHADER(encode_strength), .group = ENCODE_DEBLOCK, .grid = ENCODE_GRID_STRENGTH,
      .reads = BIT(PICTURES) | BIT(MBS) | BIT(MOTION), .writes = BIT(STRENGTHS)},
     {SHADER(encode_deblock), .constants = {32, 0}, .constant_count = 2, .group = ENCODE_DEBLOCK,

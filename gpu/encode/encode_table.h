@@ -42,6 +42,7 @@ struct encode_pass {
     enum encode_grid grid;
     enum encode_wavefront wavefront; /* that it is for, if not 0 */
     bool of_p;                       /* only P pictures need it */
+    uint32_t coding;                 /* only pictures with one of these ENC_* flags need it */
     uint32_t step;                   /* the first one: ENC_STEP_* */
     uint32_t level;                  /* of the plane that is written */
     uint32_t reads, writes;          /* masks of bindings */

@@ -26,7 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_PASSES 32
+#define MAX_PASSES 48
 #define MOST_SETS  65536 /* enc_picture.reference has 16 bits */
 /* Timestamps after those of passes */
 enum { STAMP_UP, STAMP_DOWN, STAMP_REFERENCES, COPIES };
@@ -34,7 +34,8 @@ enum { STAMP_UP, STAMP_DOWN, STAMP_REFERENCES, COPIES };
 #define RESULTS (1u << ENC_BINDINGS)
 
 /* Bindings that all batches share */
-#define SHARED (1u << ENC_BIND_PLANES | 1u << ENC_BIND_LAST | 1u << ENC_BIND_QUANTISER)
+#define SHARED                                                                                     \
+    (1u << ENC_BIND_PLANES | 1u << ENC_BIND_LAST | 1u << ENC_BIND_QUANTISER | 1u << ENC_BIND_CODES)
 
 /* Of a batch in flight */
 struct encode_batch {
@@ -105,11 +106,14 @@ static void encode_sizes(const struct gpu_encode_params *p, uint64_t sizes[ENC_B
     sizes[ENC_BIND_MBS] = all * sizeof(struct rec_mb);
     sizes[ENC_BIND_LEVELS] = all * ENC_BLOCKS * 32;
     sizes[ENC_BIND_COEFFS] = all * ENC_BLOCKS * 32;
-    sizes[ENC_BIND_TOTALS] = 4 * p->pictures;
+    sizes[ENC_BIND_TOTALS] = p->pictures * sizeof(struct enc_total);
     sizes[ENC_BIND_ANALYSIS] = all * sizeof(struct enc_analysis);
     sizes[ENC_BIND_TICKETS] = 4 * (1 + all);
     sizes[ENC_BIND_CODINGS] = all * sizeof(struct enc_codings);
     sizes[ENC_BIND_STRENGTHS] = all * STRENGTH_WORDS * 4;
+    sizes[ENC_BIND_CODES] = sizeof(p->codes);
+    sizes[ENC_BIND_SYNTAX] = all * sizeof(struct enc_syntax);
+    sizes[ENC_BIND_PLACES] = all * sizeof(struct enc_place);
     for (int i = 0; i < ENC_BINDINGS; i++)
         sizes[i] = (sizes[i] + 15) / 16 * 16;
 }
@@ -156,7 +160,8 @@ error:
 static int create_batches(struct gpu_encode *e)
 {
     uint64_t up = e->sizes[ENC_BIND_PICTURES] + e->sizes[ENC_BIND_OFFSETS] +
-                  e->sizes[ENC_BIND_QUANTISER] + 4ull * e->params.pictures;
+                  e->sizes[ENC_BIND_QUANTISER] + e->sizes[ENC_BIND_CODES] +
+                  4ull * e->params.pictures;
     int err = GPU_OK;
     e->coeff_blocks = calloc(e->params.streams, sizeof(*e->coeff_blocks));
     e->stream_done = calloc(e->params.streams, sizeof(*e->stream_done));
@@ -322,14 +327,23 @@ static void record_pass(struct gpu_encode *e, struct gpu_submission *s, uint32_t
     gpu_work_stamp(s, index);
 }
 
+static bool pass_wanted(const struct gpu_encode *e, const struct encode_batch *b,
+                        const struct encode_pass *p, bool any_p)
+{
+    uint32_t flags = 0;
+    for (uint32_t i = 0; i < b->count; i++)
+        flags |= b->pictures[i].flags;
+    return (any_p || !p->of_p) && (!p->wavefront || p->wavefront == e->params.wavefront) &&
+           (!p->coding || p->coding & flags);
+}
+
 static void record_group(struct gpu_encode *e, struct gpu_submission *s,
                          const struct encode_batch *b, enum encode_group group, bool any_p)
 {
     e->g->vk.vkCmdBindDescriptorSets(s->commands, VK_PIPELINE_BIND_POINT_COMPUTE,
                                      e->layout->pipeline, 0, 1, &b->set, 0, NULL);
     for (uint32_t i = 0; i < encode_pass_count; i++)
-        if (encode_passes[i].group == group && (any_p || !encode_passes[i].of_p) &&
-            (!encode_passes[i].wavefront || encode_passes[i].wavefront == e->params.wavefront))
+        if (encode_passes[i].group == group && pass_wanted(e, b, &encode_passes[i], any_p))
             record_pass(e, s, i, b->count);
 }
 
@@ -509,20 +523,33 @@ static uint32_t coeffs_expected(const struct gpu_encode *e, uint32_t stream)
     return (uint32_t)(some < most ? some : most);
 }
 
-static int record_results(struct gpu_encode *e, struct gpu_submission *s, struct encode_batch *b,
-                          const struct gpu_encode_result *results)
+static bool data_wanted(const struct encode_batch *b, uint32_t picture)
+{
+    return b->pictures[picture].flags & (ENC_CAVLC | ENC_BINS);
+}
+
+/* Macroblocks and motion of a picture */
+static bool record_mbs(struct gpu_encode *e, struct gpu_submission *s, const struct encode_batch *b,
+                       uint32_t picture, const struct gpu_encode_result *result)
 {
     uint64_t mbs = mb_count(&e->params), mb_bytes = mbs * sizeof(struct rec_mb),
              motion = mbs * sizeof(struct rec_motion);
+    return record_result(e, s, b, ENC_BIND_MBS, picture * mb_bytes, mb_bytes, result->mbs) &&
+           record_result(e, s, b, ENC_BIND_MOTION, picture * motion, motion, result->motion);
+}
+
+static int record_results(struct gpu_encode *e, struct gpu_submission *s, struct encode_batch *b,
+                          const struct gpu_encode_result *results)
+{
     for (uint32_t i = 0; i < b->count; i++) {
         b->copied[i] = coeffs_expected(e, b->stream[i]);
-        if (!record_result(e, s, b, ENC_BIND_MBS, i * mb_bytes, mb_bytes, results[i].mbs) ||
-            !record_result(e, s, b, ENC_BIND_MOTION, i * motion, motion, results[i].motion) ||
+        if ((!data_wanted(b, i) && !record_mbs(e, s, b, i, &results[i])) ||
             !record_coeffs(e, s, b, i, 0, b->copied[i], &results[i]))
             return GPU_ERR_INVALID;
     }
     gpu_work_sync(s, BARRIER_TRANSFER, 1u << ENC_BIND_TOTALS, RESULTS);
-    record_copy(e, s, b->device[ENC_BIND_TOTALS], 0, b->totals.buffer, 0, 4ull * b->count);
+    record_copy(e, s, b->device[ENC_BIND_TOTALS], 0, b->totals.buffer, 0,
+                b->count * sizeof(struct enc_total));
     gpu_work_sync_host(s, RESULTS);
     gpu_work_stamp(s, encode_pass_count + STAMP_DOWN);
     return GPU_OK;
@@ -541,9 +568,11 @@ static int submit_records(struct gpu_encode *e, struct encode_batch *b,
         any_load |= !(b->pictures[i].flags & ENC_LOADED);
     }
     TRY(encode_begin_first(e, b, &s));
-    if (!e->filled.value)
+    if (!e->filled.value) {
         record_input(e, s, b, ENC_BIND_QUANTISER, 0, e->params.quantiser,
                      sizeof(e->params.quantiser), &at);
+        record_input(e, s, b, ENC_BIND_CODES, 0, &e->params.codes, sizeof(e->params.codes), &at);
+    }
     record_input(e, s, b, ENC_BIND_PICTURES, 0, b->pictures, b->count * sizeof(*b->pictures), &at);
     TRY(record_sources(e, s, b, sources));
     record_offsets(e, s, b, offsets, &at);
@@ -610,16 +639,39 @@ static int point_wait(struct gpu_encode *e, struct encode_batch *b, const struct
     return err < 0 ? err : gpu_work_poll(b->work);
 }
 
-/* Coefficients beyond those that were expected; *point: when they are there. With the lock */
+static bool result_has_data(const struct gpu_encode *e, const struct gpu_encode_result *result)
+{
+    return result->total.units <= mb_count(&e->params) * ENC_BLOCKS;
+}
+
+/* Blocks or units that a picture has in the room of coefficients */
+static uint32_t result_blocks(const struct gpu_encode *e, const struct gpu_encode_result *result)
+{
+    return result_has_data(e, result) ? result->total.units : result->total.blocks;
+}
+
+/* The slice data of a picture found no room: then its records are to come, all of them. */
+static bool records_missing(const struct gpu_encode *e, const struct encode_batch *b,
+                            uint32_t picture, const struct gpu_encode_result *result)
+{
+    return data_wanted(b, picture) && !result_has_data(e, result);
+}
+
+/* What was not expected: more coefficients, or records; *point: when they are there. With the lock
+ */
 static int submit_rest(struct gpu_encode *e, struct encode_batch *b,
                        const struct gpu_encode_result *results, struct gpu_point *point)
 {
     struct gpu_submission *s;
     int err = GPU_OK;
     TRY(encode_begin(b, &s));
-    for (uint32_t i = 0; i < b->count; i++)
-        if (!record_coeffs(e, s, b, i, b->copied[i], results[i].coeff_block_count, &results[i]))
+    for (uint32_t i = 0; i < b->count; i++) {
+        bool records = records_missing(e, b, i, &results[i]);
+        if ((records && !record_mbs(e, s, b, i, &results[i])) ||
+            !record_coeffs(e, s, b, i, records ? 0 : b->copied[i], result_blocks(e, &results[i]),
+                           &results[i]))
             return GPU_ERR_INVALID;
+    }
     gpu_work_sync_host(s, RESULTS);
     gpu_work_stamp(s, encode_pass_count + STAMP_DOWN);
     TRY(gpu_work_submit(s));
@@ -632,15 +684,17 @@ error:
 static int take_totals(struct gpu_encode *e, struct encode_batch *b,
                        struct gpu_encode_result *results)
 {
-    const uint32_t *totals = (const uint32_t *)b->totals.map;
+    const struct enc_total *totals = (const struct enc_total *)b->totals.map;
     struct gpu_point point;
     bool more = false;
     int err = GPU_OK;
     pthread_mutex_lock(&e->lock);
     for (uint32_t i = 0; i < b->count; i++) {
-        results[i].coeff_block_count = totals[i];
-        e->coeff_blocks[b->stream[i]] = totals[i];
-        more |= totals[i] > b->copied[i];
+        uint32_t blocks;
+        results[i].total = totals[i];
+        results[i].coeff_block_count = totals[i].blocks;
+        e->coeff_blocks[b->stream[i]] = blocks = result_blocks(e, &results[i]);
+        more |= blocks > b->copied[i] || records_missing(e, b, i, &results[i]);
     }
     if (more)
         err = submit_rest(e, b, results, &point);

@@ -29,6 +29,7 @@ struct gpu_encode_params {
     uint32_t sources;
     enum encode_wavefront wavefront;
     struct enc_quantiser quantiser[6]; /* by QP modulo 6 */
+    struct enc_codes codes;            /* where pictures have ENC_CAVLC or ENC_BINS */
 };
 
 int gpu_encode_create(struct gpu *g, const struct gpu_encode_params *params,
@@ -49,13 +50,16 @@ struct gpu_encode_source {
     uint32_t stride[3], width, height;
 };
 
-/* Where the records of a picture are put: host memory in a gpu_arena, by macroblock */
+/* Where the records of a picture are put: host memory in a gpu_arena, by macroblock. A picture with
+ * ENC_CAVLC or ENC_BINS has slice data in coeffs instead, and no records, where they have room:
+ * total.units is at most ENC_BLOCKS a macroblock. */
 struct gpu_encode_result {
     struct rec_mb *mbs;
     struct rec_motion *motion;
     int16_t (*coeffs)[16]; /* room for ENC_BLOCKS a macroblock */
     uint8_t *frame;        /* the filtered reconstruction; NULL: it is not wanted */
     uint32_t coeff_block_count;
+    struct enc_total total;
 };
 
 /* Decide pictures from their sources. Results lie in a gpu_arena. With ENC_LOADED the
@@ -71,7 +75,7 @@ int gpu_encode_submit(struct gpu_encode *e, const struct enc_picture *pictures, 
                       const struct gpu_encode_source *sources, const int8_t *const *offsets,
                       const struct gpu_encode_result *results, uint32_t *batch);
 /* Waits for the records of a batch, and for its frames where they are wanted. results: the same;
- * coeff_block_count is filled in. */
+ * coeff_block_count and total are filled in. */
 int gpu_encode_wait(struct gpu_encode *e, uint32_t batch, struct gpu_encode_result *results);
 /* Both */
 int gpu_encode_decide(struct gpu_encode *e, const struct enc_picture *pictures, uint32_t count,

@@ -7,6 +7,7 @@
 
 #include "encode/analysis.h"
 #include "encode/reference/cost.h"
+#include "encode/slice_writer.h"
 #include "gpu/encode/encode_store.h"
 
 #include <pthread.h>
@@ -15,6 +16,10 @@
 #include <string.h>
 
 #define STREAMS 8
+
+/* Macroblocks of a picture whose slice data may be wanted: with more of them, sums of bits might
+ * not fit 32 bits. A macroblock has 20,000 at most. */
+#define MOST_CODED 131072
 
 struct store_list {
     struct encode_store *store;
@@ -40,7 +45,10 @@ struct gpu_decider {
     uint32_t ref_count;
     struct gpu_arena *arena; /* of the source and the records */
     uint8_t *source;         /* whole macroblocks */
+    uint8_t coding;          /* ENC_CAVLC or ENC_BINS; 0: records are wanted */
+    bool coded;              /* the picture has slice data */
     struct rec_slice slices[ENCODING_SLICES];
+    struct slice_data data[ENCODING_SLICES];
     struct rec_scaling scaling;
     struct gpu_encode_result result;
     struct rec_view view;
@@ -209,7 +217,8 @@ static struct enc_picture picture_head(const struct gpu_decider *d, const struct
     p.level_max = d->limits->max_level;
     p.chroma_qp_offset = e->chroma_qp_offset;
     p.flags = (uint8_t)((e->transform_8x8 ? ENC_TRANSFORM_8X8 : 0) | (d->loaded ? ENC_LOADED : 0) |
-                        (e->chroma_format_idc ? ENC_CHROMA : 0) | (wish->skip ? ENC_SKIP_ALL : 0));
+                        (e->chroma_format_idc ? ENC_CHROMA : 0) | (wish->skip ? ENC_SKIP_ALL : 0) |
+                        d->coding);
     p.slices = e->slices;
     p.deblocking = e->deblocking;
     p.filter_offset[0] = (int8_t)(2 * e->filter_offset_a);
@@ -235,17 +244,31 @@ static void slices_fill(struct gpu_decider *d)
     }
 }
 
-static void view_fill(struct gpu_decider *d)
+/* Where each slice's data are: whole units, one slice after the other */
+static void data_fill(struct gpu_decider *d)
+{
+    uint32_t size = d->coding == ENC_CAVLC ? ENC_UNIT_BITS : ENC_UNIT_CODES, unit = 0;
+    for (uint32_t i = 0; i < d->slice_count; i++) {
+        uint32_t row = i * d->limits->mb_height / d->slice_count;
+        uint8_t deblocking = d->encoding->deblocking;
+        d->data[i] = (struct slice_data){
+            .first_mb = row * d->limits->mb_width,
+            .deblocking = (uint8_t)(deblocking == 2 && i == 0 ? 0 : deblocking),
+            .qp = (int8_t)d->result.total.qp[i],
+            .data = d->result.coeffs + unit,
+            .count = d->result.total.count[i],
+        };
+        unit += (d->result.total.count[i] + size - 1) / size;
+    }
+}
+
+static void view_begin(struct gpu_decider *d)
 {
     struct rec_picture *head = &d->view.head;
     d->view = (struct rec_view){
-        .mbs = d->result.mbs,
-        .motion = d->result.motion,
         .slices = d->slices,
-        .coeffs = d->result.coeffs,
         .scaling = &d->scaling,
         .slice_count = d->slice_count,
-        .coeff_block_count = d->result.coeff_block_count,
         .scaling_count = 1,
     };
     *head = (struct rec_picture){
@@ -258,6 +281,15 @@ static void view_fill(struct gpu_decider *d)
         .coeff_bytes = 2,
         .mb_count = d->mb_count,
     };
+}
+
+static void records_fill(struct gpu_decider *d)
+{
+    struct rec_picture *head = &d->view.head;
+    d->view.mbs = d->result.mbs;
+    d->view.motion = d->result.motion;
+    d->view.coeffs = d->result.coeffs;
+    d->view.coeff_block_count = d->result.coeff_block_count;
     for (uint32_t i = 0; i < d->mb_count; i++) {
         head->has_inter |= d->result.mbs[i].kind == REC_MB_INTER;
         head->has_intra |= d->result.mbs[i].kind != REC_MB_INTER;
@@ -291,9 +323,20 @@ static int gpu_decide(void *ctx, const struct decider_source *source,
         return err;
     d->loaded = true;
     d->result = job.result;
-    view_fill(d);
+    d->coded = d->coding && d->result.total.units <= d->mb_count * ENC_BLOCKS;
+    view_begin(d);
+    if (d->coded)
+        data_fill(d);
+    else
+        records_fill(d);
     *view = d->view;
-    return records_validate_content(&d->view, NULL) < 0 ? DECIDER_INVALID : 0;
+    return !d->coded && records_validate_content(&d->view, NULL) < 0 ? DECIDER_INVALID : 0;
+}
+
+static const struct slice_data *gpu_data(void *ctx)
+{
+    const struct gpu_decider *d = ctx;
+    return d->coded ? d->data : NULL;
 }
 
 static int gpu_analyse(void *ctx, const struct decider_source *source, struct analysis_costs *costs,
@@ -340,6 +383,8 @@ int gpu_decider_begin(void *ctx, const struct encoding *e, const struct encoding
         d->encoding = e;
         d->limits = limits;
         d->mb_count = limits->mb_width * limits->mb_height;
+        if (!encoder->params.records && d->mb_count <= MOST_CODED)
+            d->coding = e->cabac ? ENC_BINS : ENC_CAVLC;
         memset(&d->scaling, 16, sizeof(d->scaling));
         err = decider_create_arrays(d, encoder->g, encoder->params.frames);
         err = err < 0 ? err : decider_place(encoder, d);
@@ -354,6 +399,7 @@ int gpu_decider_begin(void *ctx, const struct encoding *e, const struct encoding
     *out = (struct decider_calls){.ctx = d,
                                   .analyse = gpu_analyse,
                                   .decide = gpu_decide,
+                                  .data = gpu_data,
                                   .accept = gpu_accept,
                                   .end = gpu_decider_end};
     return 0;

@@ -3,7 +3,8 @@
  * An encoder's decisions on a GPU for many streams, behind encode/decider.h. Each stream has a
  * thread. Pictures that wait at the same time, of one size, are one batch: their records come from
  * the encoder's passes, which also make references of them. The records are those of
- * encode/reference, in a batch of any width.
+ * encode/reference, in a batch of any width. The device codes them by CAVLC, or makes the bins of
+ * CABAC: the bytes are those of the writer in encode/.
  */
 #ifndef PELTON_GPU_ENCODER_H
 #define PELTON_GPU_ENCODER_H
@@ -17,6 +18,7 @@ struct gpu_encoder_params {
     uint32_t streams;  /* that share buffers: more of the same size make more buffers; 0: 8 */
     uint32_t pictures; /* of a batch, at most; 0: as many as streams */
     bool frames;       /* gpu_decider_frame is wanted */
+    bool records;      /* come to the host; else slice data do, which the device codes */
 };
 
 int gpu_encoder_create(struct gpu *g, const struct gpu_encoder_params *params,
@@ -32,7 +34,7 @@ decider_begin gpu_decider_begin;
  * without params.frames */
 const uint8_t *gpu_decider_frame(const void *ctx);
 
-#define GPU_ENCODER_PASSES 32
+#define GPU_ENCODER_PASSES 48
 
 /* What was done so far. Thread: any. */
 struct gpu_encoder_counts {

@@ -194,7 +194,7 @@ static void write_timed(struct recode *r, const struct slice_stream *stream,
     if (stream->pps->entropy_coding_mode_flag) {
         slice_bins(r->scratch, stream, v, h, &r->bins, r->refusal);
         made = now();
-        slice_code(r->scratch, stream, h, &r->bins, &out, &sums, r->refusal);
+        slice_code(r->scratch, stream, h, r->bins.codes, r->bins.count, &out, &sums, r->refusal);
         r->seconds[0] += made - begin;
         r->seconds[1] += now() - made;
         r->bins_coded += sums.bins;

@@ -27,7 +27,8 @@ static void check_together(struct world *w, struct slice_scratch *scratch)
     picture_end(&w->made.view, &sums, &want);
     for (int time = 0; time < 2; time++) { /* the second one finds what the first one left */
         got.bits = 0;
-        assert_int_equal(picture_write(writer, &stream, &w->made.view, &header, &got, why), 0);
+        assert_int_equal(picture_write(writer, &stream, &w->made.view, NULL, &header, &got, why),
+                         0);
         assert_int_equal(got.bits, want.bits);
         assert_memory_equal(got.data, want.data, want.bits / 8);
     }

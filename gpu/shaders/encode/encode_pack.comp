@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Coefficient blocks that are coded, one after the other in the picture's room. Grid: macroblocks
- * in x, pictures in z.
+ * Coefficient blocks that are coded, one after the other in the picture's room, unless slice data
+ * are wanted there and fit. Grid: macroblocks in x, pictures in z.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -24,10 +24,16 @@ layout(set = 0, binding = ENC_BIND_COEFFS, scalar) writeonly buffer coeff_buffer
 {
     uint coeffs[];
 };
+layout(set = 0, binding = ENC_BIND_TOTALS, scalar) readonly buffer total_buffer
+{
+    enc_total totals[];
+};
 
 void main()
 {
     uint count = args.mb_width * args.mb_height, first = gl_WorkGroupID.z * count;
+    if (totals[gl_WorkGroupID.z].units <= count * ENC_BLOCKS)
+        return;
     uint at = first + gl_WorkGroupID.x;
     uint coded =
         uint(mbs[at].coded[0]) | uint(mbs[at].coded[1]) << 16 | uint(mbs[at].coded[2]) << 20;

@@ -20,7 +20,7 @@ layout(set = 0, binding = ENC_BIND_MBS, scalar) buffer mb_buffer
 };
 layout(set = 0, binding = ENC_BIND_TOTALS, scalar) writeonly buffer total_buffer
 {
-    uint totals[];
+    enc_total totals[];
 };
 
 /* By thread: blocks up to the end of its run; the last macroblock up to there, and one more, whose
@@ -94,6 +94,8 @@ void main()
         before += blocks[now][THREADS - 1];
         owner = max(owner, owners[now][THREADS - 1]);
     }
-    if (t == 0u)
-        totals[gl_WorkGroupID.z] = before;
+    if (t == 0u) {
+        totals[gl_WorkGroupID.z].blocks = before;
+        totals[gl_WorkGroupID.z].units = ENC_NO_UNITS;
+    }
 }

@@ -35,7 +35,7 @@ void bits_put(uint n, uint code)
 {
     uint room = 32u - (bits_at & 31u);
     if (n < room) {
-        bits_word |= code << (room - n);
+        bits_word |= code << (room - n - 1u) << 1;
     } else if (n > 0u) {
         bits_word |= code >> (n - room);
         bits_store();

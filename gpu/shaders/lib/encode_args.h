@@ -26,13 +26,16 @@
 #define ENC_BIND_MBS        9
 #define ENC_BIND_LEVELS     10 /* by macroblock: 24 blocks, of which those that are coded count */
 #define ENC_BIND_UNFILTERED 11 /* reconstruction before deblocking, laid out as FRAMES */
-#define ENC_BIND_COEFFS     12 /* by picture: coefficient blocks without gaps */
-#define ENC_BIND_TOTALS     13 /* their number, by picture */
+#define ENC_BIND_COEFFS     12 /* by picture: coefficient blocks without gaps, or slice data */
+#define ENC_BIND_TOTALS     13 /* enc_total, by picture */
 #define ENC_BIND_STRENGTHS  14 /* of deblocking, by macroblock: STRENGTH_WORDS of cases.h */
 #define ENC_BIND_ANALYSIS   15
 #define ENC_BIND_TICKETS    16 /* of rows; then, by picture and row, macroblocks that are done */
 #define ENC_BIND_CODINGS    17 /* of inter macroblocks, from the first round to the second */
-#define ENC_BINDINGS        18
+#define ENC_BIND_CODES      18 /* enc_codes */
+#define ENC_BIND_SYNTAX     19 /* enc_syntax, by macroblock */
+#define ENC_BIND_PLACES     20 /* enc_place, by macroblock */
+#define ENC_BINDINGS        21
 
 #define ENC_REFERENCES 4
 #define ENC_PARTS      9 /* partitions that are searched, as in encode/reference/picture_work.h */
@@ -81,8 +84,18 @@
 #define ENC_SKIP_ALL      2 /* every macroblock is P_Skip; ref_count is 0 */
 #define ENC_CHROMA        4 /* 4:2:0 */
 #define ENC_LOADED        8 /* the planes of the source are there */
+/* Slice data are wanted instead of records: coded by CAVLC, or strings of bins for CABAC */
+#define ENC_CAVLC 16
+#define ENC_BINS  32
 
 #define ENC_NO_SET 0xffffffffu
+
+/* Slice data take whole units of this size, in the room of coefficient blocks. A unit is as large
+ * as one of these. */
+#define ENC_UNIT_BITS  256 /* of CAVLC */
+#define ENC_UNIT_CODES 16  /* of bins */
+#define ENC_NO_UNITS   0xffffffffu
+#define ENC_SLICES     4
 
 /* enc_args.step of passes that make planes: of the source, or of the reconstruction */
 #define ENC_STEP_SOURCE    0
@@ -158,6 +171,64 @@ struct enc_codings {
     REC_I16 mv[2];
 };
 
+/* What follows from a macroblock's records, for its own syntax and that of those beside it */
+struct enc_syntax {
+    REC_I16 mvd[4][2]; /* by quadrant: that of its partition (8.4.1.3) */
+    REC_U8
+        total[ENC_BLOCKS]; /* levels that are not 0, of coefficient blocks; DC that is apart: not */
+    REC_U8 cbp;            /* CodedBlockPatternLuma | CodedBlockPatternChroma << 4 */
+    REC_U8 part;           /* REC_PART_*, the largest that have one motion */
+    REC_U8 dc;             /* components that have a DC level apart: bits */
+    REC_U8 reserved;
+    REC_U32 run; /* skipped macroblocks before it, one after the other */
+};
+
+/* Parts of a macroblock's syntax, in their order. Each is coded by a thread. */
+#define ENC_PART_HEAD      0 /* up to mb_qp_delta */
+#define ENC_PART_LUMA_DC   1
+#define ENC_PART_LUMA      2 /* 16 blocks */
+#define ENC_PART_CHROMA_DC 18
+#define ENC_PART_CHROMA    20 /* eight blocks */
+#define ENC_PART_END       28 /* end_of_slice_flag */
+#define ENC_PARTS_OF_MB    32
+
+/* Where a macroblock's bits or codes begin in its picture, or their number; and its parts in them
+ */
+struct enc_place {
+    REC_U32 at;
+    REC_U16 part[ENC_PARTS_OF_MB];
+};
+
+/* Numbers of a picture */
+struct enc_total {
+    REC_U32 blocks;            /* coefficient blocks */
+    REC_U32 units;             /* of slice data; ENC_NO_UNITS: they are not wanted */
+    REC_U32 count[ENC_SLICES]; /* bits, or codes */
+    REC_I32 qp[ENC_SLICES];    /* QPY of the first macroblock */
+};
+
+/* Orders of levels in enc_codes.order: 4x4 zig-zag, DC of luma by blkIdx, 8x8 zig-zag, raster */
+#define ENC_ORDER_4X4    0
+#define ENC_ORDER_DC     16
+#define ENC_ORDER_8X8    32
+#define ENC_ORDER_RASTER 96
+#define ENC_ORDERS       100
+#define ENC_NC_CHROMA_DC 17 /* in nc_class */
+
+/* Tables of entropy coding, which the host has from codec/ and encode/. Codes of CAVLC: length <<
+ * 16 | bits */
+struct enc_codes {
+    REC_U32 coeff_token[6][17][4];  /* [class][TotalCoeff][TrailingOnes] */
+    REC_U32 nc_class[18];           /* of nC */
+    REC_U32 total_zeros[2][15][16]; /* [chroma DC][TotalCoeff - 1] */
+    REC_U32 run_before[7][15];      /* [least of zerosLeft and 7, minus 1] */
+    REC_U32 cbp[2][2][48];          /* codeNum: [4:2:0][inter] */
+    REC_U32 order[ENC_ORDERS];
+    /* by ctxBlockCat: first contexts */
+    REC_U32 cbf_base[6], sig_base[6], last_base[6], abs_base[6];
+    REC_U32 sig_8x8[64], last_8x8[64]; /* ctxIdxInc */
+};
+
 /* Push constants */
 struct enc_args {
     REC_U32 mb_width, mb_height;
@@ -181,6 +252,9 @@ _Static_assert(sizeof(struct enc_search) == 84, "enc_search");
 _Static_assert(sizeof(struct enc_intra) == 68, "enc_intra");
 _Static_assert(sizeof(struct enc_analysis) == 8, "enc_analysis");
 _Static_assert(sizeof(struct enc_codings) == 28, "enc_codings");
+_Static_assert(sizeof(struct enc_syntax) == 48, "enc_syntax");
+_Static_assert(sizeof(struct enc_place) == 68, "enc_place");
+_Static_assert(sizeof(struct enc_total) == 40, "enc_total");
 #endif
 
 #endif

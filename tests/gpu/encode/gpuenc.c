@@ -8,7 +8,8 @@
  * pictures a second, the time from frame to access unit, and where it went. All of it is of what
  * follows the first picture of each stream, which makes pipelines and memory. -o writes the first
  * stream. $GPUENC_SETTINGS: a, c and s look at pictures for an adaptive quantiser, constant quality
- * and scene cuts; v codes by CAVLC; 2, 3 or 4 is the number of slices. $GPUENC_SOURCE is a clip in
+ * and scene cuts; v codes by CAVLC, r brings records to the host; 2, 3 or 4 is the
+ * number of slices. $GPUENC_SOURCE is a clip in
  * yuv4mpegpipe (4:2:0) instead of the scenes. $GPUENC_TIMES=no leaves out the times of passes,
  * whose stamps keep passes apart. The device is $PELTON_DEVICE, or any.
  */
@@ -49,6 +50,7 @@ struct shared {
     struct spent begun; /* when all streams had their first picture; of all threads */
     struct gpu_encoder_counts first;
     pthread_barrier_t ready;
+    bool records; /* come to the host, which codes them */
     bool failed;
 };
 
@@ -114,6 +116,12 @@ static int timed_decide(void *ctx, const struct decider_source *source,
     return rc;
 }
 
+static const struct slice_data *timed_data(void *ctx)
+{
+    struct stream *t = ctx;
+    return t->calls.data(t->calls.ctx);
+}
+
 static void timed_accept(void *ctx)
 {
     struct stream *t = ctx;
@@ -137,6 +145,7 @@ static int timed_begin(void *ctx, const struct encoding *e, const struct encodin
     *out = (struct decider_calls){.ctx = t,
                                   .analyse = timed_analyse,
                                   .decide = timed_decide,
+                                  .data = timed_data,
                                   .accept = timed_accept,
                                   .end = timed_end};
     return 0;
@@ -297,7 +306,9 @@ static int device_run(struct shared *s, uint32_t streams)
     int err = gpu_open(
         &(struct gpu_params){.device = getenv("PELTON_DEVICE"), .timestamps = times_wanted()}, &g);
     if (err == GPU_OK)
-        err = gpu_encoder_create(g, &(struct gpu_encoder_params){.streams = streams}, &s->encoder);
+        err = gpu_encoder_create(
+            g, &(struct gpu_encoder_params){.streams = streams, .records = s->records},
+            &s->encoder);
     if (err < 0) {
         fprintf(stderr, "gpuenc: %s\n", gpu_error_text(err));
         return 1;
@@ -384,6 +395,7 @@ int main(int argc, char **argv)
     s.params.rate = (struct rate_settings){
         .mode = RATE_QP, .qp = argc > 4 ? atoi(argv[4]) : 26, .intra_less = 3};
     settings_take(&s.params, getenv("GPUENC_SETTINGS"));
+    s.records = getenv("GPUENC_SETTINGS") && strchr(getenv("GPUENC_SETTINGS"), 'r');
     s.params.encoding.references = (uint8_t)(argc > 5 ? atoi(argv[5]) : 1);
     s.out = argc > 7 ? argv[7] : NULL;
     s.seconds = calloc((size_t)streams * s.pictures, sizeof(*s.seconds));
