@@ -6,7 +6,7 @@
 #ifndef PELTON_ENCODE_CABAC_CODER_H
 #define PELTON_ENCODE_CABAC_CODER_H
 
-#include "encode/bin_codes.h"
+#include "codec/abi/bin_codes.h"
 #include "encode/bit_writer.h"
 
 /* More codes than a macroblock has: each of its 384 levels has a significant_coeff_flag, a

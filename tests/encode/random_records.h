@@ -394,19 +394,19 @@ static inline uint64_t seed_of_day(void)
     const char *text = getenv("PELTON_SEED");
     time_t now = time(NULL);
     struct tm day;
-    uint64_t seed = text ? strtoull(text, NULL, 10) : 0;
+    uint64_t start = text ? strtoull(text, NULL, 10) : 0;
     if (!text && gmtime_r(&now, &day))
-        seed = (uint64_t)(day.tm_year + 1900) * 10000 + (uint64_t)(day.tm_mon + 1) * 100 +
-               (uint64_t)day.tm_mday;
-    print_message("PELTON_SEED=%llu\n", (unsigned long long)seed);
-    return seed;
+        start = (uint64_t)(day.tm_year + 1900) * 10000 + (uint64_t)(day.tm_mon + 1) * 100 +
+                (uint64_t)day.tm_mday;
+    print_message("PELTON_SEED=%llu\n", (unsigned long long)start);
+    return start;
 }
 
-static inline struct world *world_create(uint64_t seed)
+static inline struct world *world_create(uint64_t start)
 {
     struct world *w = calloc(1, sizeof(*w));
     assert_non_null(w);
-    w->rng.state = seed;
+    w->rng.state = start;
     return w;
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Macroblocks in bins of CABAC with their contexts (7.3.5, 9.3): the numbers of codes of their
- * parts, then the codes (encode/bin_codes.h), as encode/mb_write.c. Grid: macroblocks in x,
+ * parts, then the codes (codec/abi/bin_codes.h), as encode/mb_write.c. Grid: macroblocks in x,
  * pictures in z.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
-#include "encode/bin_codes.h"
+#include "codec/abi/bin_codes.h"
 #include "gpu/shaders/lib/encode_syntax.glsl"
 
 layout(set = 0, binding = ENC_BIND_COEFFS, scalar) writeonly buffer data_buffer

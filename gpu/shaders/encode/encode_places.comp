@@ -46,14 +46,12 @@ uint slice_places(uint from, uint to, uint begin, bool clear)
     uint before = 0u;
     for (uint base = from; base < to; base += SUM_THREADS * RUN) {
         uint mine[RUN], sum = 0u, total, here = base + gl_LocalInvocationIndex * RUN;
-        [[unroll]] for (uint i = 0u; i < RUN; i++)
-        {
+        [[unroll]] for (uint i = 0u; i < RUN; i++) {
             mine[i] = here + i < to ? places[first + here + i].at : 0u;
             sum += mine[i];
         }
         uint place = begin + before + sums_before(sum, total);
-        [[unroll]] for (uint i = 0u; i < RUN; i++)
-        {
+        [[unroll]] for (uint i = 0u; i < RUN; i++) {
             if (here + i < to) {
                 places[first + here + i].at = place;
                 if (clear)

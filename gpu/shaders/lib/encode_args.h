@@ -175,10 +175,10 @@ struct enc_codings {
 struct enc_syntax {
     REC_I16 mvd[4][2]; /* by quadrant: that of its partition (8.4.1.3) */
     REC_U8
-        total[ENC_BLOCKS]; /* levels that are not 0, of coefficient blocks; DC that is apart: not */
-    REC_U8 cbp;            /* CodedBlockPatternLuma | CodedBlockPatternChroma << 4 */
-    REC_U8 part;           /* REC_PART_*, the largest that have one motion */
-    REC_U8 dc;             /* components that have a DC level apart: bits */
+    total[ENC_BLOCKS]; /* levels that are not 0, of coefficient blocks; DC that is apart: not */
+    REC_U8 cbp;        /* CodedBlockPatternLuma | CodedBlockPatternChroma << 4 */
+    REC_U8 part;       /* REC_PART_*, the largest that have one motion */
+    REC_U8 dc;         /* components that have a DC level apart: bits */
     REC_U8 reserved;
     REC_U32 run; /* skipped macroblocks before it, one after the other */
 };

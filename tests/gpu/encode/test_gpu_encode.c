@@ -439,7 +439,7 @@ static void test_bad(void **state)
     assert_int_equal(gpu_encode_decide(e, &picture, 1, frames, NULL, &records), GPU_ERR_INVALID);
     frames[0].frame = (const uint8_t *)&picture;
     assert_int_equal(gpu_encode_decide(e, &picture, 1, frames, NULL, &records), GPU_ERR_INVALID);
-    assert_int_equal(gpu_encode_read(e, ENC_BIND_TOTALS, 16, 4, frame), GPU_ERR_INVALID);
+    assert_int_equal(gpu_encode_read(e, ENC_BIND_TOTALS, 4096, 4, frame), GPU_ERR_INVALID);
     gpu_encode_free(e);
     gpu_arena_free(arena);
 }

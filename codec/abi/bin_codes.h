@@ -2,8 +2,8 @@
  *
  * Codes of bin strings, for C and GLSL.
  */
-#ifndef PELTON_ENCODE_BIN_CODES_H
-#define PELTON_ENCODE_BIN_CODES_H
+#ifndef PELTON_BIN_CODES_H
+#define PELTON_BIN_CODES_H
 
 /* A bin string: 16-bit codes.
  *
