@@ -9,6 +9,7 @@
  */
 #include "client/commands.h"
 #include "client/decode.h"
+#include "proto/frame_rate.h"
 #include "proto/start_trace.h"
 
 #include <stdio.h>
@@ -73,7 +74,7 @@ static void decode_print_summary(const struct decode *d)
         snprintf(verified, sizeof(verified), ", %llu verified",
                  (unsigned long long)verify_frames(d->verify));
     }
-    struct pelton_rational rate = sync_frame_rate(&d->info);
+    struct pelton_rational rate = info_frame_rate(&d->info);
     double media = (double)d->state.frames * rate.den / rate.num;
     ui_log(LOG_INFO, "%llu %s, %ux%u, %.2f s, %.1f fps (%.2fx)%s, %llu corrupt%s, %s%s",
            (unsigned long long)d->state.frames, ui_plural(d->state.frames, "frame"),

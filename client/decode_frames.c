@@ -6,6 +6,8 @@
 #include "client/av_picture.h"
 #include "client/decode.h"
 
+#include "proto/frame_rate.h"
+
 #include <libavutil/avutil.h>
 #include <libavutil/mathematics.h>
 #include <libavutil/pixdesc.h>
@@ -20,7 +22,7 @@ enum {
 static void decode_describe_frame(const struct decode *d, const AVFrame *frame,
                                   struct output_stream *s)
 {
-    struct pelton_rational rate = sync_frame_rate(&d->info);
+    struct pelton_rational rate = info_frame_rate(&d->info);
     AVRational tick = {rate.den, rate.num};
     *s = (struct output_stream){
         .pix_fmt = frame->format,
@@ -112,7 +114,7 @@ static void decode_count_frame(struct decode *d, const struct pelton_frame *fram
     d->width = (uint32_t)picture->width;
     d->height = (uint32_t)picture->height;
     d->state.bytes = d->out ? output_bytes(d->out) : 0;
-    struct pelton_rational rate = sync_frame_rate(&d->info);
+    struct pelton_rational rate = info_frame_rate(&d->info);
     double media = (double)d->state.frames * rate.den / rate.num;
     if (frame->pts != INT64_MIN && frame->time_base.den > 0 && d->first_pts != INT64_MIN) {
         double at =
@@ -175,7 +177,7 @@ static int decode_second_frame(struct decode *d, const struct pelton_frame *fram
 static double decode_frame_seconds(const struct decode *d, const struct pelton_frame *frame)
 {
     if (frame->pts == INT64_MIN || frame->time_base.den <= 0) {
-        struct pelton_rational rate = sync_frame_rate(&d->info);
+        struct pelton_rational rate = info_frame_rate(&d->info);
         return (double)d->state.frames * rate.den / rate.num;
     }
     int64_t start = d->info.start_pts == INT64_MIN ? d->first_pts : d->info.start_pts;

@@ -4,6 +4,7 @@
  * A refusal costs no decoding.
  */
 #include "client/decode.h"
+#include "proto/frame_rate.h"
 #include "proto/near_name.h"
 #include "client/output_check.h"
 
@@ -223,7 +224,7 @@ int decode_open_stream(struct decode *d)
 void decode_set_goal(struct decode *d)
 {
     const struct client_options *o = d->o;
-    struct pelton_rational rate = sync_frame_rate(&d->info);
+    struct pelton_rational rate = info_frame_rate(&d->info);
     double duration = d->info.duration_us > 0 ? (double)d->info.duration_us * 1e-6 : 0;
     if (o->read.start_us > 0 && duration > 0) {
         duration -= (double)o->read.start_us * 1e-6;

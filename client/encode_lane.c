@@ -7,6 +7,7 @@
 
 #include "client/encode_device.h"
 #include "client/video_sync.h"
+#include "proto/frame_rate.h"
 #include "proto/start_trace.h"
 
 #include <string.h>
@@ -14,10 +15,29 @@
 
 /* ---- its thread ---- */
 
+/* A unit that the daemon has encoded. Where the container has the parameter sets they are left out
+ * of it. */
+static int lane_pass_on(struct encode_lane *l, const struct pelton_frame *frame)
+{
+    struct pelton_frame unit = *frame;
+    uint32_t sets = unit_output_sets_apart(&l->out) ? unit.parameter_sets_size : 0;
+    if (unit.plane_width[0] > sets && !memcmp(unit.data[0], unit.parameter_sets, sets)) {
+        unit.data[0] += sets;
+        unit.plane_width[0] -= sets;
+    }
+    l->sums.pictures++;
+    l->sums.keys += (frame->flags & PELTON_FRAME_KEY) != 0;
+    l->sums.bytes += frame->plane_width[0];
+    l->sums.corrupt += (frame->flags & PELTON_FRAME_CORRUPT) != 0;
+    return unit_output_add(&l->out, &unit);
+}
+
 static int lane_encode(struct encode_lane *l, const struct pelton_frame *frame)
 {
     struct pelton_frame unit;
     START_TRACE_FIRST("first frame");
+    if (l->encoded)
+        return lane_pass_on(l, frame);
     int rc = frame_encoder_push(l->encoder, frame, &unit, &l->failure);
     START_TRACE_FIRST("first picture is encoded");
     return rc ? rc : unit_output_add(&l->out, &unit);
@@ -69,7 +89,8 @@ static bool lane_step(struct encode_lane *l)
 static void lane_finish(struct encode_lane *l, int rc)
 {
     bool complete = rc == 0 || (interrupted() && !l->out.out.sink.error);
-    l->sums = frame_encoder_sums(l->encoder);
+    if (l->encoder)
+        l->sums = frame_encoder_sums(l->encoder);
     int ended = unit_output_end(&l->out, complete && l->out.muxer);
     frame_encoder_free(l->encoder);
     l->encoder = NULL;
@@ -96,8 +117,10 @@ static void *lane_run(void *ctx)
 
 int encode_lane_start(struct encode_lane *l, struct encode_device *device)
 {
-    int rc = frame_encoder_new(l->o, device, sync_frame_rate(&l->info),
-                               unit_output_sets_apart(&l->out), &l->encoder, &l->failure);
+    int rc = l->encoded
+                 ? 0
+                 : frame_encoder_new(l->o, device, info_frame_rate(&l->info),
+                                     unit_output_sets_apart(&l->out), &l->encoder, &l->failure);
     if (rc)
         return rc;
     l->news_ns = now_ns();

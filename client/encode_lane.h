@@ -24,10 +24,11 @@ struct encode_lane {
     struct client_input source;
     struct pelton_stream *stream;
     struct pelton_info info;
+    bool encoded;    /* the daemon encodes: its units come, and no frames */
     int64_t news_ns; /* when a frame came last, or nobody wanted one */
     /* of the lane's thread, while it runs */
     struct unit_output out;
-    struct frame_encoder *encoder;
+    struct frame_encoder *encoder; /* NULL where encoded */
     struct frame_encoder_sums sums;
     pthread_t thread;
     bool started;
@@ -45,7 +46,7 @@ struct encode_lane {
     int64_t first_ns; /* when its first unit was written; 0: not yet */
 };
 
-/* The encoder and the thread. After source, stream, info and out. Returns an exit code. */
+/* The encoder and the thread. After source, stream, info, encoded and out. Returns an exit code. */
 int encode_lane_start(struct encode_lane *l, struct encode_device *device);
 /* Waits for the end of its thread. Then failure is that of the lane. */
 void encode_lane_join(struct encode_lane *l);

@@ -29,7 +29,8 @@ struct encode_run {
     struct failure *f;
     bool files;
     struct pelton *conn;
-    struct encode_device *device;
+    bool daemon_encodes;
+    struct encode_device *device; /* NULL: the daemon encodes it all */
     struct encode_lane *lanes;
     unsigned n;
     int wake; /* eventfd: a lane has done something */
@@ -136,16 +137,41 @@ static int outputs_check(struct encode_run *r)
     return rc;
 }
 
-static int lane_subscribe(struct encode_run *r, struct encode_lane *l)
+/* encoded: the daemon encodes on its device, where frames are. */
+static int lane_open(struct encode_run *r, struct encode_lane *l)
 {
     struct pelton_open_params params;
     input_params(r->o, &l->source, &params);
     params.duration_us = -1; /* counted here, from the first unit */
     frame_encoder_ask(r->o, &params);
     params.realtime = !strcmp(unit_output_format(&l->out), "rtsp");
+    params.encoded = l->encoded;
+    if (l->encoded) {
+        params.encode = frame_encoder_settings(r->o);
+        params.encode.alike = r->n;
+    }
     int rc = input_subscribe(r->o, r->conn, &params, l->source.name, &l->info, &l->stream, r->f);
     l->out.rate = l->info.avg_frame_rate;
     return rc;
+}
+
+/* A file or an address: what the daemon does not encode is opened again. */
+static bool opens_again(const struct client_input *source)
+{
+    struct stat st;
+    return source->uri || (fstat(source->fd, &st) == 0 && S_ISREG(st.st_mode));
+}
+
+static int lane_subscribe(struct encode_run *r, struct encode_lane *l)
+{
+    l->encoded = r->daemon_encodes && opens_again(&l->source);
+    int rc = lane_open(r, l);
+    if (!l->encoded || rc != X_UNSUPPORTED)
+        return rc;
+    ui_log(LOG_VERBOSE, "%s: this program encodes", r->f->cause);
+    *r->f = (struct failure){0};
+    l->encoded = false;
+    return lane_open(r, l);
 }
 
 /* The most inputs of one size */
@@ -160,6 +186,27 @@ static uint32_t lanes_alike(const struct encode_run *r)
         most = count > most ? count : most;
     }
     return r->o->read.output.width ? r->n : most;
+}
+
+/* With the device that encodes in this process, where a lane needs one. */
+static int lanes_subscribe(struct encode_run *r)
+{
+    struct pelton_device device;
+    bool here = false;
+    int rc = 0;
+    r->daemon_encodes = pelton_device(r->conn, &device) == 0 && device.encodes;
+    if (r->daemon_encodes)
+        ui_log(LOG_INFO, "%s encodes what it decodes", device.name);
+    else
+        rc = encode_device_open(r->o, &r->device, r->f);
+    for (unsigned i = 0; i < r->n && !rc; i++) {
+        rc = lane_subscribe(r, &r->lanes[i]);
+        here |= !r->lanes[i].encoded;
+    }
+    start_trace("the streams are open");
+    if (!rc && here && !r->device)
+        rc = encode_device_open(r->o, &r->device, r->f);
+    return !rc && here ? encode_device_ready(r->device, r->n, lanes_alike(r), r->f) : rc;
 }
 
 static void run_set_goal(struct encode_run *r)
@@ -182,12 +229,8 @@ static int run_open(struct encode_run *r)
     int rc = outputs_name(r);
     rc = rc ? rc : frame_encoder_check(r->o, r->f);
     rc = rc ? rc : outputs_check(r);
-    rc = rc ? rc : encode_device_open(r->o, &r->device, r->f);
     rc = rc ? rc : connection_open(r->o, &r->conn, r->f);
-    for (unsigned i = 0; i < r->n && !rc; i++)
-        rc = lane_subscribe(r, &r->lanes[i]);
-    start_trace("the streams are open");
-    rc = rc ? rc : encode_device_ready(r->device, r->n, lanes_alike(r), r->f);
+    rc = rc ? rc : lanes_subscribe(r);
     if (rc)
         return rc;
     run_set_goal(r);
@@ -311,7 +354,7 @@ static void run_frames(struct encode_run *r, uint64_t *begun)
 static void lane_summary(const struct encode_run *r, const struct encode_lane *l, double s)
 {
     const struct frame_encoder_sums *sums = &l->sums;
-    char name[sizeof(l->path) + 2] = "", rate[32] = "";
+    char name[sizeof(l->path) + 2] = "", rate[32] = "", qp[32] = "";
     double media = (double)unit_output_us(&l->out) * 1e-6;
     if (!sums->pictures)
         return;
@@ -319,10 +362,11 @@ static void lane_summary(const struct encode_run *r, const struct encode_lane *l
         snprintf(name, sizeof(name), "%s: ", l->path);
     else
         snprintf(rate, sizeof(rate), "%.1f fps, ", (double)sums->pictures / s);
-    ui_log(LOG_INFO, "%s%llu pictures, %llu key, mean QP %.1f, %.1f kbit/s, %s%llu corrupt", name,
-           (unsigned long long)sums->pictures, (unsigned long long)sums->keys,
-           (double)sums->qp / (double)sums->pictures, 8e-3 * (double)sums->bytes / media, rate,
-           (unsigned long long)sums->corrupt);
+    if (!l->encoded) /* the daemon does not tell it */
+        snprintf(qp, sizeof(qp), "mean QP %.1f, ", (double)sums->qp / (double)sums->pictures);
+    ui_log(LOG_INFO, "%s%llu pictures, %llu key, %s%.1f kbit/s, %s%llu corrupt", name,
+           (unsigned long long)sums->pictures, (unsigned long long)sums->keys, qp,
+           8e-3 * (double)sums->bytes / media, rate, (unsigned long long)sums->corrupt);
     if (sums->repeated)
         ui_log(LOG_WARNING, "%s%llu pictures repeat the one before: QP 51 was above the rate", name,
                (unsigned long long)sums->repeated);

@@ -7,31 +7,26 @@
 #include "client/frame_encoder.h"
 
 #include "client/av_picture.h"
-#include "client/carried_sei.h"
 #include "client/convert.h"
 #include "client/encode_device.h"
 #include "client/turn.h"
-#include "encode/encoder.h"
+#include "daemon/worker/encoding/carried_sei.h"
+#include "daemon/worker/encoding/sequence_encoder.h"
 
 #include <libavutil/pixdesc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { INTRA_LESS = 3, LEAST_QP = 10 /* of a constant bit rate */ };
-
 struct frame_encoder {
     const struct client_options *o;
-    struct pelton_rational rate;
     bool sets_apart;
     AVFrame *borrowed;
     struct turn turn;
     struct convert *convert;
     struct carried_sei carried;
     struct encode_place place;
-    struct encoder_params params; /* of the encoder */
-    struct encoder *encoder;      /* NULL: there was no picture yet */
-    bool fresh;                   /* it has had no picture */
+    struct sequence_encoder sequence;
     struct frame_encoder_sums sums;
 };
 
@@ -75,16 +70,29 @@ void frame_encoder_ask(const struct client_options *o, struct pelton_open_params
     params->side_data = PELTON_SIDE_KNOWN;
 }
 
-static struct rate_settings rate_settings_of(const struct encode_options *e)
+struct pelton_encoding frame_encoder_settings(const struct client_options *o)
 {
-    if (e->bit_rate)
-        return (struct rate_settings){
-            .mode = RATE_BITS, .qp = LEAST_QP, .bit_rate = e->bit_rate, .buffer = e->buffer};
-    return (struct rate_settings){.mode = e->qp_given ? RATE_QP : RATE_CRF,
-                                  .qp = (int)(e->qp_given ? e->qp : e->crf),
-                                  .bit_rate = e->max_rate,
-                                  .buffer = e->buffer,
-                                  .intra_less = INTRA_LESS};
+    const struct encode_options *e = &o->encode;
+    return (struct pelton_encoding){.wanted = true,
+                                    .cabac =
+                                        e->coder == CODER_CABAC ||
+                                        (e->coder == CODER_AUTO && e->profile != ENCODING_BASELINE),
+                                    .no_deblocking = e->no_deblocking,
+                                    .scene_cuts = !e->no_scene_cuts,
+                                    .adaptive = e->adaptive,
+                                    .rate = e->bit_rate   ? PELTON_RATE_BITS
+                                            : e->qp_given ? PELTON_RATE_QP
+                                                          : PELTON_RATE_QUALITY,
+                                    .quality = e->bit_rate   ? 0
+                                               : e->qp_given ? e->qp
+                                                             : e->crf,
+                                    .bit_rate = e->bit_rate ? e->bit_rate : e->max_rate,
+                                    .buffer = e->buffer,
+                                    .key_interval = e->key_interval,
+                                    .profile = (enum pelton_encoding_profile)e->profile,
+                                    .level = e->level_idc,
+                                    .references = e->references,
+                                    .slices = e->slices};
 }
 
 /* RGB became BT.601 (convert.c). */
@@ -96,38 +104,6 @@ static struct encoding_colour colour_of(const AVFrame *frame)
         .matrix =
             (uint8_t)(frame->colorspace == AVCOL_SPC_RGB ? AVCOL_SPC_SMPTE170M : frame->colorspace),
         .full_range = frame->color_range == AVCOL_RANGE_JPEG};
-}
-
-/* Of the present picture */
-static void params_fill(const struct frame_encoder *e, const AVFrame *frame,
-                        struct encoder_params *p)
-{
-    const struct encode_options *o = &e->o->encode;
-    AVRational sar = frame->sample_aspect_ratio;
-    memset(p, 0, sizeof(*p));
-    encoding_default(&p->encoding, (uint32_t)frame->width, (uint32_t)frame->height);
-    p->encoding.chroma_format_idc = frame->format != AV_PIX_FMT_GRAY8;
-    p->encoding.rate = (uint32_t)e->rate.num;
-    p->encoding.rate_scale = (uint32_t)e->rate.den;
-    if (sar.num > 0 && sar.den > 0 && av_reduce(&sar.num, &sar.den, sar.num, sar.den, UINT16_MAX)) {
-        p->encoding.sar_width = (uint16_t)sar.num;
-        p->encoding.sar_height = (uint16_t)sar.den;
-    }
-    p->encoding.colour = colour_of(frame);
-    p->encoding.profile = o->profile;
-    p->encoding.level_idc = o->level_idc;
-    p->encoding.cabac =
-        o->coder == CODER_CABAC || (o->coder == CODER_AUTO && o->profile != ENCODING_BASELINE);
-    p->encoding.transform_8x8 = o->profile == ENCODING_HIGH;
-    p->encoding.references = (uint8_t)o->references;
-    p->encoding.slices = (uint8_t)o->slices;
-    p->encoding.deblocking = o->no_deblocking;
-    p->rate = rate_settings_of(o);
-    p->encoding.bit_rate = p->rate.bit_rate;
-    p->encoding.buffer = p->rate.buffer;
-    p->key_interval = o->key_interval;
-    p->scene_cuts = !o->no_scene_cuts;
-    p->adaptive = o->adaptive;
 }
 
 /* ---- life ---- */
@@ -144,10 +120,13 @@ int frame_encoder_new(const struct client_options *o, struct encode_device *devi
         return fail_with(f, X_OTHER, "close other programs", "out of memory");
     }
     *e = (struct frame_encoder){.o = o,
-                                .rate = rate,
                                 .sets_apart = sets_apart,
                                 .borrowed = borrowed,
-                                .place = {.device = device}};
+                                .place = {.device = device},
+                                .sequence = {.settings = frame_encoder_settings(o),
+                                             .rate = rate,
+                                             .begin = encode_place_begin,
+                                             .ctx = &e->place}};
     *out = e;
     return 0;
 }
@@ -156,7 +135,7 @@ void frame_encoder_free(struct frame_encoder *e)
 {
     if (!e)
         return;
-    encoder_free(e->encoder);
+    sequence_end(&e->sequence);
     turn_clear(&e->turn);
     convert_free(e->convert);
     carried_sei_clear(&e->carried);
@@ -196,45 +175,19 @@ static int fail_encoding(const char *why, struct failure *f)
                      hint ? (int)(hint - why) : (int)strlen(why), why);
 }
 
-/* All that params_fill takes from a picture. Structures have padding, so they are no bytes. */
-static bool same_kind(const struct encoding *a, const struct encoding *b)
-{
-    return a->width == b->width && a->height == b->height &&
-           a->chroma_format_idc == b->chroma_format_idc && a->sar_width == b->sar_width &&
-           a->sar_height == b->sar_height && a->colour.primaries == b->colour.primaries &&
-           a->colour.transfer == b->colour.transfer && a->colour.matrix == b->colour.matrix &&
-           a->colour.full_range == b->colour.full_range;
-}
-
-/* An encoder for pictures such as this one. time_codes: its source has room for them. That alone
- * begins no sequence. */
+/* An encoder for pictures such as this one. time_codes: its source has room for them. */
 static int encoder_fit(struct frame_encoder *e, const AVFrame *frame, bool time_codes,
                        struct failure *f)
 {
-    struct encoder_params params;
+    const struct sequence_kind kind = {
+        .width = (uint32_t)frame->width,
+        .height = (uint32_t)frame->height,
+        .gray = frame->format == AV_PIX_FMT_GRAY8,
+        .sar = {frame->sample_aspect_ratio.num, frame->sample_aspect_ratio.den},
+        .colour = colour_of(frame),
+        .time_codes = time_codes};
     char why[ENCODING_WHY];
-    params_fill(e, frame, &params);
-    if (e->encoder && same_kind(&params.encoding, &e->params.encoding))
-        return 0;
-    params.encoding.time_codes = time_codes;
-    e->params = params;
-    params.idr_pic_id = e->encoder ? encoder_idr_pic_id(e->encoder) : 0;
-    encoder_free(e->encoder);
-    e->encoder = NULL;
-    e->fresh = true;
-    return encoder_new(&params, encode_place_begin, &e->place, &e->encoder, why) < 0
-               ? fail_encoding(why, f)
-               : 0;
-}
-
-/* The first picture of a sequence is as small as it gets, and larger than the rate allows. */
-static int refuse_rate(const struct frame_encoder *e, const struct encoder_unit *unit,
-                       struct failure *f)
-{
-    return fail_with(f, X_USAGE, "raise the rate or -bufsize, or scale pictures by -s",
-                     "bit rate %llu: the first picture has %zu bits at QP %d, and its buffer holds "
-                     "fewer",
-                     (unsigned long long)e->params.rate.bit_rate, 8 * unit->size, unit->qp);
+    return sequence_fit(&e->sequence, &kind, why) < 0 ? fail_encoding(why, f) : 0;
 }
 
 /* An access unit as the daemon's frames of an encoded stream */
@@ -249,14 +202,14 @@ static void unit_fill(const struct frame_encoder *e, const struct pelton_frame *
     unit->planes = 1;
     unit->width = (uint32_t)picture->width;
     unit->height = (uint32_t)picture->height;
-    unit->sar =
-        (struct pelton_rational){e->params.encoding.sar_width, e->params.encoding.sar_height};
+    unit->sar = (struct pelton_rational){e->sequence.params.encoding.sar_width,
+                                         e->sequence.params.encoding.sar_height};
     unit->data[0] = coded->data + apart;
     unit->plane_width[0] = (uint32_t)(coded->size - apart);
     unit->plane_height[0] = 1;
     unit->dts = frame->pts;
     memset(&unit->vui, 0, sizeof(unit->vui));
-    unit->parameter_sets = encoder_sets(e->encoder, &sets);
+    unit->parameter_sets = encoder_sets(e->sequence.encoder, &sets);
     unit->parameter_sets_size = (uint32_t)sets;
     unit->nal_length = 0;
 }
@@ -278,14 +231,14 @@ static int picture_encode(struct frame_encoder *e, const struct encoder_frame *i
 {
     char why[ENCODING_WHY];
     for (;;) {
-        int err = encoder_push(e->encoder, in, coded, why);
-        if (err == 0)
-            return 0;
+        int err = sequence_push(&e->sequence, in, coded, why);
+        if (err == 0 || err == SEQUENCE_RATE)
+            return err ? fail_encoding(why, f) : 0;
         if (err != ENCODER_DEVICE)
             return fail_with(f, X_OTHER, "this is a bug of pelton", "%s", why);
         ui_log(LOG_WARNING, "--device %s: %s while it encoded", e->o->connect.device, why);
         e->sums.losses++;
-        if (encoder_restart(e->encoder, encode_place_begin_again, &e->place, why) < 0)
+        if (encoder_restart(e->sequence.encoder, encode_place_begin_again, &e->place, why) < 0)
             return fail_with(f, X_OTHER, "close other programs", "%s", why);
     }
 }
@@ -309,9 +262,6 @@ int frame_encoder_push(struct frame_encoder *e, const struct pelton_frame *frame
     rc = picture_encode(e, &in, &coded, f);
     if (rc)
         return rc;
-    if (coded.over && e->fresh)
-        return refuse_rate(e, &coded, f);
-    e->fresh = false;
     picture_count(e, frame, &coded);
     unit_fill(e, frame, picture, &coded, unit);
     return 0;

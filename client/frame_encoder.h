@@ -16,6 +16,9 @@ int frame_encoder_check(const struct client_options *o, struct failure *f);
 /* The pixel format that frames should have: others are converted. */
 void frame_encoder_ask(const struct client_options *o, struct pelton_open_params *params);
 
+/* What the options say. */
+struct pelton_encoding frame_encoder_settings(const struct client_options *o);
+
 struct encode_device;
 
 /* device: where it decides; it outlives the encoder. rate: pictures a second. sets_apart: parameter

@@ -10,6 +10,8 @@
  */
 #include "client/video_sync.h"
 
+#include "proto/frame_rate.h"
+
 #include <libavutil/avutil.h>
 #include <libavutil/common.h>
 #include <libavutil/mathematics.h>
@@ -21,27 +23,11 @@ static AVRational to_av(struct pelton_rational r)
     return (AVRational){r.num, r.den};
 }
 
-static bool positive(struct pelton_rational r)
-{
-    return r.num > 0 && r.den > 0;
-}
-
-struct pelton_rational sync_frame_rate(const struct pelton_info *info)
-{
-    struct pelton_rational rate = info->frame_rate, average = info->avg_frame_rate;
-    if (!positive(rate))
-        return positive(average) ? average : (struct pelton_rational){25, 1};
-    /* the lowest rate that hits all time stamps means little where it is far above the average */
-    if (positive(average) && av_q2d(to_av(average)) < 70 && av_q2d(to_av(rate)) > 210)
-        return average;
-    return rate;
-}
-
 void sync_init(struct sync *s, const struct pelton_info *info, int64_t start_us)
 {
-    struct pelton_rational rate = sync_frame_rate(info);
-    s->in =
-        positive(info->time_base) ? info->time_base : (struct pelton_rational){rate.den, rate.num};
+    struct pelton_rational rate = info_frame_rate(info);
+    s->in = rate_is_known(info->time_base) ? info->time_base
+                                           : (struct pelton_rational){rate.den, rate.num};
     s->out = (struct pelton_rational){rate.den, rate.num};
     s->next = s->jumps = 0;
     s->last = INT64_MIN;

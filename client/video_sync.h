@@ -16,9 +16,6 @@ struct sync {
     int64_t last, jumps; /* pts before; how often the clock was set anew */
 };
 
-/* The frame rate that gives the output's time base; 25 where the stream names none. */
-struct pelton_rational sync_frame_rate(const struct pelton_info *info);
-
 /* start_us: -ss, or -1. */
 void sync_init(struct sync *s, const struct pelton_info *info, int64_t start_us);
 

@@ -247,7 +247,10 @@ int pelton_stream_start(struct pelton *conn, const struct pelton_open_params *pa
     if (!s)
         return pelton_fail(conn, PELTON_ERR_NOMEM, "", "out of memory");
     Pelton__Open open;
+    Pelton__Encoding encode;
     wire_open_from(params, stretch, &open);
+    wire_encoding_from(&params->encode, &encode);
+    open.encode = params->encode.wanted ? &encode : NULL;
     s->open_request = ++conn->last_request;
     int rc = pelton_send(conn, WIRE_OPEN, s->open_request, s->id, &open.base, &params->fd,
                          params->uri ? 0 : 1);

@@ -132,7 +132,8 @@ struct pelton_device {
     uint32_t entropy_pictures; /* pictures in one batch of entropy decoding; 0: the CPU does it */
     /* There is no GPU, and name is that of libavcodec. It decodes all streams that it can. */
     bool libavcodec;
-    uint8_t reserved_end[3];
+    bool encodes; /* frames that it decodes can be encoded there: pelton_open_params.encode */
+    uint8_t reserved_end[2];
 };
 /* The device in use. Opens one where none is open yet, which may take up to 60 s. Error:
  * PELTON_ERR_NO_DEVICE. */
@@ -241,6 +242,35 @@ struct pelton_output {
     uint32_t reserved[3];
 };
 
+/* Who chooses QP of pictures */
+enum pelton_encoding_rate {
+    PELTON_RATE_QUALITY, /* quality is constant, as pelton encode -crf */
+    PELTON_RATE_QP,      /* quality is QP of P pictures; I pictures have 3 less */
+    PELTON_RATE_BITS     /* bit_rate is constant */
+};
+enum pelton_encoding_profile {
+    PELTON_PROFILE_BASELINE, /* Constrained Baseline */
+    PELTON_PROFILE_MAIN,
+    PELTON_PROFILE_HIGH
+};
+/* How decoded frames are encoded on their device. docs/encoder.md tells of the settings. */
+struct pelton_encoding {
+    bool wanted;
+    bool cabac; /* not in Constrained Baseline */
+    bool no_deblocking, scene_cuts, adaptive;
+    uint8_t reserved[3];
+    enum pelton_encoding_rate rate;
+    uint32_t quality; /* 0..51 */
+    /* bits a second that are never passed, and bits of the decoder's buffer; 0: without limit, half
+     * a second */
+    uint64_t bit_rate, buffer;
+    uint32_t key_interval; /* pictures from an IDR picture to the next; 0: only the first is one */
+    enum pelton_encoding_profile profile;
+    uint32_t level;              /* level_idc; 0: the least that is enough */
+    uint32_t references, slices; /* 1..4; 0: 1 */
+    uint32_t alike; /* streams of this size that will be encoded at the same time; 0: one */
+};
+
 struct pelton_open_params {
     const char *uri;  /* the daemon opens it: a configured source, an allowed URL; NULL: fd */
     const char *name; /* for messages: the path as typed; NULL: the uri, or "input" */
@@ -306,6 +336,12 @@ struct pelton_open_params {
     bool encoded;
     uint8_t reserved_end[7];
     struct pelton_output output; /* rectangles to be blurred mean pictures before this */
+    /* With encoded: the source is decoded, and its frames are encoded anew where they are, on a
+     * device that encodes (pelton_device). What concerns pictures may be set then, but fields,
+     * views, devices, and layout, type and batch of output; pix_fmt is yuv420p or gray. Rectangles
+     * are blurred before. No unit is dropped: policy leaves frames out before they are encoded.
+     * PELTON_ERR_UNSUPPORTED: frames that are no 8-bit 4:2:0 or luma, or are to be turned. */
+    struct pelton_encoding encode;
 };
 /* Sets every field to its default and fd to -1, so that a missing source is an error. */
 static inline void pelton_open_params_init(struct pelton_open_params *out);

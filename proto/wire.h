@@ -89,6 +89,10 @@ void wire_open_from(const struct pelton_open_params *in, struct wire_stretch str
 bool wire_wanted_valid(const struct pelton_open_params *p);
 /* Whether the other options concern pictures, which access units are not yet. */
 bool wire_encoded_valid(const struct pelton_open_params *p);
+/* How frames are encoded: 0 or PELTON_ERR_USAGE. */
+void wire_encoding_from(const struct pelton_encoding *in, Pelton__Encoding *out);
+int wire_encoding_to(const Pelton__Encoding *in, struct pelton_encoding *out);
+bool wire_encoding_valid(const struct pelton_encoding *e);
 /* A batch of frames is possible with the other parameters. */
 bool wire_batch_valid(const struct pelton_open_params *p);
 /* Is each value of the output in range? */

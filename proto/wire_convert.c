@@ -169,6 +169,10 @@ _Static_assert(sizeof(struct pelton_rect) == 16, "a rectangle is four numbers of
     X(video)                                                                                       \
     X(skip)                                                                                        \
     X(encoded)
+/* Of an encoding */
+enum { MOST_QP = 51, MOST_REFERENCES = 4 /* and slices */ };
+#define MOST_BITS (1ull << 40)
+
 /* A range on the wire is the structure's values. */
 #define RANGE_VALUES 3
 _Static_assert(sizeof(struct pelton_frame_range) == RANGE_VALUES * sizeof(uint64_t), "no padding");
@@ -234,12 +238,63 @@ bool wire_wanted_valid(const struct pelton_open_params *p)
     return frames <= PELTON_MAX_WANTED_FRAMES;
 }
 
+/* Every field of an encoding once, for both directions. */
+#define ENCODING_FIELDS(X)                                                                         \
+    X(rate)                                                                                        \
+    X(quality)                                                                                     \
+    X(bit_rate)                                                                                    \
+    X(buffer)                                                                                      \
+    X(key_interval)                                                                                \
+    X(profile)                                                                                     \
+    X(level)                                                                                       \
+    X(cabac)                                                                                       \
+    X(references)                                                                                  \
+    X(slices)                                                                                      \
+    X(no_deblocking)                                                                               \
+    X(scene_cuts)                                                                                  \
+    X(adaptive)                                                                                    \
+    X(alike)
+
+void wire_encoding_from(const struct pelton_encoding *in, Pelton__Encoding *out)
+{
+    pelton__encoding__init(out);
+    ENCODING_FIELDS(OPEN_COPY)
+}
+
+int wire_encoding_to(const Pelton__Encoding *in, struct pelton_encoding *out)
+{
+    memset(out, 0, sizeof(*out));
+    out->wanted = true;
+    ENCODING_FIELDS(OPEN_COPY)
+    return wire_encoding_valid(out) ? PELTON_OK : PELTON_ERR_USAGE;
+}
+
+bool wire_encoding_valid(const struct pelton_encoding *e)
+{
+    return (unsigned)e->rate <= PELTON_RATE_BITS && e->quality <= MOST_QP &&
+           e->bit_rate <= MOST_BITS && e->buffer <= MOST_BITS &&
+           (unsigned)e->profile <= PELTON_PROFILE_HIGH && e->level <= UINT8_MAX &&
+           e->references <= MOST_REFERENCES && e->slices <= MOST_REFERENCES;
+}
+
+/* What access units that are encoded anew cannot have of frames. */
+static bool encode_valid(const struct pelton_open_params *p)
+{
+    bool other = p->fields || p->views != PELTON_VIEW_BASE || p->devices > 1 ||
+                 p->bench.transport != PELTON_SHM || p->output.layout || p->output.type ||
+                 p->output.batch ||
+                 (p->pix_fmt && strcmp(p->pix_fmt, "yuv420p") && strcmp(p->pix_fmt, "gray"));
+    return p->encoded && !other && wire_encoding_valid(&p->encode);
+}
+
 bool wire_encoded_valid(const struct pelton_open_params *p)
 {
     bool picture = p->pix_fmt || p->fields || p->max_fps > 0 || p->views != PELTON_VIEW_BASE ||
                    p->skip || p->n_wanted || p->n_wanted_us || p->devices > 1 || p->side_data ||
                    p->bench.transport != PELTON_SHM || p->output.width || p->output.height ||
                    p->output.crop.width || p->output.layout || p->output.type || p->output.batch;
+    if (p->encode.wanted)
+        return encode_valid(p);
     return !p->encoded || !picture;
 }
 
@@ -339,6 +394,8 @@ int wire_open_to(const Pelton__Open *in, struct pelton_open_params *out,
     out->pix_fmt = in->pix_fmt[0] ? in->pix_fmt : NULL;
     OPEN_FIELDS(OPEN_COPY)
     out->bench.transport = in->transport;
+    if (in->encode && wire_encoding_to(in->encode, &out->encode) < 0)
+        return PELTON_ERR_USAGE;
     if (wanted_to(in, out) < 0 || output_to(in, &out->output) < 0 || !wire_encoded_valid(out) ||
         (in->encoded && in->parts > 1) || !wire_batch_valid(out) ||
         (out->output.batch > 1 && in->parts > 1))
@@ -478,6 +535,7 @@ void wire_device_from(const struct pelton_device *in, Pelton__Device *out)
     out->devices = in->devices;
     out->entropy_pictures = in->entropy_pictures;
     out->libavcodec = in->libavcodec;
+    out->encodes = in->encodes;
 }
 
 void wire_device_to(const Pelton__Device *in, struct pelton_device *out)
@@ -491,5 +549,6 @@ void wire_device_to(const Pelton__Device *in, struct pelton_device *out)
         out->devices = in->devices ? in->devices : 1;
         out->entropy_pictures = in->entropy_pictures;
         out->libavcodec = in->libavcodec;
+        out->encodes = in->encodes;
     }
 }

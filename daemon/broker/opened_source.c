@@ -139,11 +139,11 @@ static void source_set_resumable(struct broker_stream *s)
     s->source.resumable |= s->source.live;
 }
 
-/* The worker encodes frames of cameras, with the rectangles in them. It refuses one that gives
- * H.264 itself. */
+/* The worker encodes frames of cameras, and those of readers who wish that, with the rectangles in
+ * them. It refuses a camera that gives H.264 itself. */
 static bool units_hide(const struct broker_stream *s)
 {
-    return camera_address(s->source.open->uri);
+    return camera_address(s->source.open->uri) || s->source.open->encode;
 }
 
 /* Rectangles that the configuration hides are added to those that the client asks for. */

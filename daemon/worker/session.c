@@ -105,6 +105,7 @@ int session_open(struct engine *e, const struct pelton_open_params *params,
     s->resume_sequence = extra->resume_sequence;
     s->probe_only = probe_only;
     s->shared = extra->shared;
+    s->inside = extra->inside;
     s->encodings = extra->encodings;
     s->lavc = e->lavc || (params->encoded && !probe_only);
     subscription_init(

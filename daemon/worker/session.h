@@ -88,6 +88,9 @@ struct session_extra {
     uint64_t resume_sequence;
     bool probe_only;
     bool shared; /* all readers of the address share one connection */
+    /* The reader is in this process, and uses the memory of slots: the session ends once all of
+     * them are released. */
+    bool inside;
     /* Not NULL: the address is a camera that gives no H.264, and its frames are encoded. */
     struct camera_encodings *encodings;
 };
@@ -102,7 +105,8 @@ struct session_extra {
 int session_open(struct engine *e, const struct pelton_open_params *params,
                  const struct session_extra *extra, const struct feed_callbacks *callbacks,
                  void *ctx, struct session **out);
-/* A reader is done with a slot; a wrong epoch, slot or generation is ignored. */
+/* A reader is done with a slot; a wrong epoch, slot or generation is ignored. With extra.inside:
+ * any thread. */
 void session_release(struct session *s, uint32_t epoch, uint32_t slot, uint32_t generation);
 void session_stats(struct session *s, struct pelton_stats *out);
 /* What streams were refused by their limits. */

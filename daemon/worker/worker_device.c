@@ -44,6 +44,13 @@ static void device_message(const struct gpu_device_info *in, Pelton__Device *out
     out->missing = (char *)in->missing;
 }
 
+/* What it decodes. Its frames stay in memory that is exported. */
+static bool device_encodes(const struct worker_proto *w)
+{
+    return !w->lavc && gpu_info(w->gpu)->external_memory_fd &&
+           encoding_on_device((enum encoding_by)w->settings->debug.encoder, w->gpu);
+}
+
 static void device_send_current(struct worker_proto *w, uint32_t request_id)
 {
     Pelton__DevicesReply m = PELTON__DEVICES_REPLY__INIT;
@@ -53,6 +60,7 @@ static void device_send_current(struct worker_proto *w, uint32_t request_id)
     else
         device_message(engine_device(w->engine), &device);
     device.entropy_pictures = engine_entropy_pictures(w->engine);
+    device.encodes = device_encodes(w);
     m.n_devices = 1;
     m.devices = list;
     channel_send(&w->ch, WIRE_DEVICES_REPLY, request_id, 0, &m.base, NULL, 0);
@@ -264,6 +272,20 @@ int worker_need_cameras(struct worker_proto *w, struct pelton_failure *failure)
     return rc < 0 ? worker_refuse(w, rc, "frames of cameras cannot be encoded here", failure) : 0;
 }
 
+int worker_need_transcodings(struct worker_proto *w, struct pelton_failure *failure)
+{
+    int rc = worker_need_engine(w, failure);
+    if (rc < 0 || w->transcodings)
+        return rc;
+    if (!device_encodes(w)) {
+        worker_refuse(w, PELTON_ERR_UNSUPPORTED, "no GPU encodes here", failure);
+        failure->hint[0] = 0;
+        return failure->code;
+    }
+    rc = transcodings_create(&w->loop, w->engine, w->gpu, &w->transcodings);
+    return rc < 0 ? worker_refuse(w, rc, "decoded frames cannot be encoded here", failure) : 0;
+}
+
 void worker_answer_devices(struct worker_proto *w, const struct frame *f, const Pelton__Devices *m)
 {
     struct pelton_failure failure = {0};
@@ -303,14 +325,24 @@ static void on_encodings_closed(void *ctx)
     w->closed(w);
 }
 
-static void on_engine_closed(void *ctx)
+static void on_transcodings_closed(void *ctx)
 {
     struct worker_proto *w = ctx;
-    w->engine = NULL;
+    w->transcodings = NULL;
     if (w->encodings)
         camera_encodings_close(w->encodings, on_encodings_closed, w);
     else
         w->closed(w);
+}
+
+static void on_engine_closed(void *ctx)
+{
+    struct worker_proto *w = ctx;
+    w->engine = NULL;
+    if (w->transcodings)
+        transcodings_close(w->transcodings, on_transcodings_closed, w);
+    else
+        on_transcodings_closed(w);
 }
 
 static void on_cameras_closed(void *ctx)

@@ -8,18 +8,20 @@
 #include "daemon/channel.h"
 #include "daemon/worker/camera/camera_host.h"
 #include "daemon/worker/encoding/camera_encodings.h"
+#include "daemon/worker/encoding/transcoding.h"
 #include "daemon/worker/session.h"
 #include "daemon/worker/worker_proto.h"
 #include "proto/wire.h"
 
-/* A stream of the broker: a decoded one, or a camera. */
+/* A stream of the broker: a decoded one, one that is encoded anew, or a camera. */
 struct worker_stream {
     struct worker_stream *next;
     struct worker_proto *worker;
     uint32_t wid;
     bool probe;
-    struct session *session;      /* either */
-    struct camera_reader *camera; /* or */
+    struct session *session;         /* one of these */
+    struct transcoding *transcoding; /* one */
+    struct camera_reader *camera;    /* one */
 };
 
 struct worker_proto {
@@ -33,6 +35,7 @@ struct worker_proto {
     struct engine *engine;              /* on the device; NULL: not needed yet */
     struct camera_host *cameras;        /* on the same device; NULL: none was asked for yet */
     struct camera_encodings *encodings; /* of them */
+    struct transcodings *transcodings;  /* on the same device; NULL: none was asked for yet */
     struct worker_stream *streams;
     uv_timer_t totals;            /* runs while there are streams, or memory to be given back */
     uint64_t memory_sent;         /* bytes, the last time */
@@ -62,6 +65,8 @@ int worker_need_engine(struct worker_proto *w, struct pelton_failure *failure);
 /* The same while nobody waits: the reason of a failure goes to the log alone. */
 void worker_warm_up(struct worker_proto *w);
 int worker_need_cameras(struct worker_proto *w, struct pelton_failure *failure);
+/* Or what encodes decoded frames. */
+int worker_need_transcodings(struct worker_proto *w, struct pelton_failure *failure);
 void worker_answer_devices(struct worker_proto *w, const struct frame *f, const Pelton__Devices *m);
 /* Closes cameras, then the engine, which decodes clips of simulated sensors; then calls back. */
 void worker_close_engine(struct worker_proto *w, void (*closed)(struct worker_proto *w));

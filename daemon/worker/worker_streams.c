@@ -28,6 +28,8 @@ void worker_send_totals(const struct worker_stream *ws, uint32_t request_id)
     Pelton__StatsReply m;
     if (ws->camera)
         camera_stats(ws->camera, &stats);
+    else if (ws->transcoding)
+        transcoding_stats(ws->transcoding, &stats);
     else
         session_stats(ws->session, &stats);
     wire_stats_from(&stats, &m);
@@ -145,6 +147,24 @@ static int refuse_bytes(const char *name, struct pelton_failure *failure)
     return failure->code;
 }
 
+/* Frames of cameras are encoded as the configuration says. */
+static int transcoding_start(struct worker_stream *ws, const Pelton__Open *m,
+                             const struct pelton_open_params *p, bool camera,
+                             struct pelton_failure *failure)
+{
+    const struct session_extra extra = {.resume_sequence = m->resume_sequence, .shared = m->shared};
+    if (camera) {
+        *failure = (struct pelton_failure){.code = PELTON_ERR_UNSUPPORTED};
+        snprintf(failure->cause, sizeof(failure->cause),
+                 "%.120s: a camera's frames are encoded as the configuration says", m->name);
+        return failure->code;
+    }
+    int rc = worker_need_transcodings(ws->worker, failure);
+    return rc ? rc
+              : transcoding_open(ws->worker->transcodings, p, &extra, &worker_callbacks, ws,
+                                 &ws->transcoding);
+}
+
 static int session_start(struct worker_stream *ws, const Pelton__Open *m,
                          struct pelton_open_params *p, const struct wire_stretch *stretch,
                          bool encodes, struct pelton_failure *failure)
@@ -177,7 +197,9 @@ static int stream_start(struct worker_stream *ws, const Pelton__Open *m, int fd,
     bool samples = rc == 0 && camera_address(p.uri) && !v4l2_stream_wanted(p.uri),
          encodes = samples && p.encoded && !ws->probe;
     p.fd = rc == 0 ? fd : -1;
-    if (samples && !encodes)
+    if (rc == 0 && p.encode.wanted && !ws->probe)
+        rc = transcoding_start(ws, m, &p, samples, failure);
+    else if (samples && !encodes)
         rc = camera_start_reader(ws, m, &p, failure);
     else if (rc == 0)
         rc = session_start(ws, m, &p, &stretch, encodes, failure);
@@ -221,6 +243,8 @@ void worker_close_stream(struct worker_stream *ws)
 {
     if (ws->camera)
         camera_close(ws->camera);
+    else if (ws->transcoding)
+        transcoding_close(ws->transcoding);
     else
         session_close(ws->session);
 }
@@ -229,6 +253,8 @@ void worker_release_slot(struct worker_stream *ws, const Pelton__Release *m)
 {
     if (ws->camera)
         camera_release(ws->camera, m->epoch, m->slot, m->generation);
+    else if (ws->transcoding)
+        transcoding_release(ws->transcoding, m->epoch, m->slot, m->generation);
     else
         session_release(ws->session, m->epoch, m->slot, m->generation);
 }

@@ -18,9 +18,9 @@ int encode_take_create(struct gpu *g, const struct gpu_bindings *bindings, struc
                                       NULL, 0, "encode_take", &t->pipeline);
 }
 
-static uint32_t planes_of(const struct enc_picture *picture)
+static uint32_t planes_of(const struct gpu_encode_source *source)
 {
-    return picture->flags & ENC_CHROMA ? 3 : 1;
+    return source->stride[1] ? 3 : 1;
 }
 
 /* Where a plane begins and ends. False: its rows are no words, or the frame is larger than it may
@@ -69,7 +69,7 @@ static int record_one(struct gpu *g, const struct encode_take *t,
                       const struct enc_picture *picture, uint32_t index,
                       const struct gpu_encode_source *source)
 {
-    uint32_t planes = planes_of(picture);
+    uint32_t planes = planes_of(source);
     struct gpu_window window;
     struct enc_take_args args;
     int err = source_find(params, source, planes, &window, &args);

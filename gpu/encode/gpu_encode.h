@@ -47,7 +47,8 @@ struct gpu_encode_source {
     const uint8_t *frame;
     struct gpu_host *host;
     uint64_t offset[3]; /* bytes; these and strides are multiples of four */
-    uint32_t stride[3], width, height;
+    uint32_t stride[3]; /* of chroma 0: luma alone */
+    uint32_t width, height;
 };
 
 /* Where the records of a picture are put: host memory in a gpu_arena, by macroblock. A picture with

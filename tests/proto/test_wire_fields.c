@@ -32,6 +32,7 @@ static union {
     struct pelton_stats stats;
     struct pelton_failure failure;
     struct pelton_device device;
+    struct pelton_encoding encoding;
     struct pelton_colour colour;
     struct pelton_vui vui;
     struct pelton_video video;
@@ -51,6 +52,7 @@ static union {
     Pelton__StatsReply stats;
     Pelton__Failure failure;
     Pelton__Device device;
+    Pelton__Encoding encoding;
     Pelton__Colour colour;
     Pelton__Vui vui;
     Pelton__Video video;
@@ -86,6 +88,8 @@ TO(failure, Pelton__Failure, (wire_failure_to(m, &now.failure), true))
 FROM(failure, wire_failure_from(&now.failure, &back.failure), &back.failure)
 TO(device, Pelton__Device, (wire_device_to(m, &now.device), true))
 FROM(device, wire_device_from(&now.device, &back.device), &back.device)
+TO(encoding, Pelton__Encoding, wire_encoding_to(m, &now.encoding) == 0)
+FROM(encoding, wire_encoding_from(&now.encoding, &back.encoding), &back.encoding)
 TO(colour, Pelton__Colour, (wire_colour_to(m, &now.colour), true))
 FROM(colour, wire_colour_from(&now.colour, &back.colour), &back.colour)
 TO(vui, Pelton__Vui, (wire_vui_to(m, &now.vui), true))
@@ -158,7 +162,9 @@ static const struct conversion {
     {&pelton__info__descriptor, info_to, info_from, " side_data sei probed "},
     /* from the broker to its worker, which reads them */
     {&pelton__open__descriptor, open_to, open_from,
-     " resume_sequence settings login controls shared "},
+     " resume_sequence settings login controls shared encode "},
+    /* of Open */
+    {&pelton__encoding__descriptor, encoding_to, encoding_from, ""},
     /* from a worker to the broker, which reads them */
     {&pelton__stats_reply__descriptor, stats_to, stats_from,
      " refused sandbox kept_units encoder "},
@@ -176,7 +182,7 @@ static const struct conversion {
     {&pelton__stream_status__descriptor, stream_to, NULL, ""},
     /* pelton_status converts the list; of the device it shows the name and the kind */
     {&pelton__status_reply__descriptor, status_to, NULL,
-     " streams uuid driver usable missing entropy_pictures "},
+     " streams uuid driver usable missing entropy_pictures encodes "},
     {&pelton__frame_ready__descriptor, frame_to, NULL,
      " side_data bytes "}, /* a message of its own */
     /* memory: test_client, daemon.device; the rectangles' size goes from worker to broker; access

@@ -263,10 +263,9 @@ static void on_async(uv_async_t *async)
 
 /* ---- all of a worker ---- */
 
-static bool gpu_encodes(const struct encoding_settings *settings, struct gpu *gpu)
+bool encoding_on_device(enum encoding_by by, struct gpu *gpu)
 {
-    return settings->by == ENCODING_BY_DEVICE ||
-           (settings->by == ENCODING_BY_AUTO && !gpu_info(gpu)->software);
+    return by == ENCODING_BY_DEVICE || (by == ENCODING_BY_AUTO && !gpu_info(gpu)->software);
 }
 
 static unsigned cpus(void)
@@ -289,7 +288,8 @@ int camera_encodings_create(uv_loop_t *loop, const struct encoding_settings *set
     all->threads = cpus();
     all->async.data = all;
     const struct gpu_encoder_params params = {.streams = STREAMS};
-    if (gpu_encodes(settings, gpu) && gpu_encoder_create(gpu, &params, &all->gpu) < 0)
+    if (encoding_on_device((enum encoding_by)settings->by, gpu) &&
+        gpu_encoder_create(gpu, &params, &all->gpu) < 0)
         all->gpu = NULL;
     if (uv_async_init(loop, &all->async, on_async)) {
         gpu_encoder_free(all->gpu);

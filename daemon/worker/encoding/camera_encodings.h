@@ -28,6 +28,9 @@ struct encoding_settings {
     uint32_t by;            /* enum encoding_by; auto: the GPU, on hardware */
 };
 
+/* Whether the device decides. */
+bool encoding_on_device(enum encoding_by by, struct gpu *gpu);
+
 /* ---- loop thread ---- */
 
 /* gpu and cameras outlive it. enum pelton_error */

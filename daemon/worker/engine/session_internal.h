@@ -28,6 +28,7 @@ struct session {
     char *uri, *name, *pix_fmt;
     int fd;
     bool probe_only, shared;
+    bool inside; /* as session_extra */
     struct camera_encodings *encodings;
     uint64_t resume_sequence;
 

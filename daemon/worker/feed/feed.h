@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct gpu_host;
+
 /* The pool of one epoch. It is a memfd with the seals SHRINK, GROW, FUTURE_WRITE and SEAL, or with
  * PELTON_DEVICE a buffer of the device. It holds `slots` frames of the same layout. */
 struct feed_format {
@@ -39,6 +41,7 @@ struct feed_format {
     /* PELTON_DEVICE: how `memfd` is imported. Its fd, layout and offsets are not used here. Else
      * handle_type is PELTON_HANDLE_NONE. */
     struct pelton_device_memory device;
+    struct gpu_host *host; /* the same memory, for readers in this process; else NULL */
     /* Slots hold access units: the parameter sets, borrowed, which a pool copies. */
     bool encoded;
     uint32_t nal_length, sets_size;

@@ -87,6 +87,7 @@ static int pool_export(struct gpu *gpu, struct pool *pool)
                                         : PELTON_ERR_NOMEM;
     const struct gpu_identity *id = &gpu_info(gpu)->identity;
     f->memfd = exported.fd;
+    f->host = part->host;
     *to = (struct pelton_device_memory){.handle_type = PELTON_HANDLE_OPAQUE_FD,
                                         .allocation_size = exported.size,
                                         .memory_type = exported.memory_type,

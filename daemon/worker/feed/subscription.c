@@ -105,9 +105,10 @@ bool subscription_has_news(const struct subscription *sub)
     return sub->events || info_due(sub);
 }
 
-static void event_call(struct subscription *sub, const struct event *ev)
+static void event_call(struct subscription *sub, struct event *ev)
 {
     const struct feed_callbacks *to = &sub->callbacks;
+    ev->called = true;
     if (ev->kind == EVENT_FORMAT && to->on_format)
         to->on_format(sub->ctx, &ev->pool->format);
     else if (ev->kind == EVENT_FRAME && to->on_frame)
@@ -128,13 +129,15 @@ bool subscription_dispatch(struct subscription *sub)
     uv_mutex_unlock(sub->by.lock);
     if (info && !sub->closing && sub->callbacks.on_info)
         sub->callbacks.on_info(sub->ctx, &sub->info, sub->probe_sei);
-    for (const struct event *ev = events; ev && !sub->closing; ev = ev->next)
+    for (struct event *ev = events; ev && !sub->closing; ev = ev->next)
         event_call(sub, ev);
     bool any = events != NULL;
     uv_mutex_lock(sub->by.lock);
     while (events) {
         struct event *ev = events;
         events = ev->next;
+        if (ev->kind == EVENT_FRAME && !ev->called) /* nobody will release it */
+            pool_release(ev->pool, ev->frame.slot, ev->frame.generation);
         if (ev->pool)
             ev->pool->events--;
         event_free(ev);

@@ -31,6 +31,7 @@ struct event {
     enum event_kind kind;
     struct pool *pool;       /* its `events` counts this one; NULL: a state */
     struct feed_frame frame; /* owns its side data */
+    bool called;             /* the reader has heard of it */
     struct feed_camera camera;
     bool running; /* EVENT_STATE */
     char cause[256];

@@ -318,12 +318,21 @@ static bool session_names_retired(const struct session *s)
     return false;
 }
 
+/* A reader in this process uses the memory of slots. */
+static bool session_is_used(const struct session *s)
+{
+    bool used = false;
+    for (const struct pool *p = s->inside ? s->sub.pools : NULL; p; p = p->next)
+        used |= p->busy > 0;
+    return used;
+}
+
 /* Drops the lock. */
 static bool session_may_end(struct session *s)
 {
     const struct window *w = &s->window;
     return w->source_ended && !w->first && !w->outputs && !w->pictures && !s->sub.ended &&
-           subscription_quiet(&s->sub);
+           subscription_quiet(&s->sub) && !session_is_used(s);
 }
 
 /* Nothing is in flight any more. The loop thread may finish. */

@@ -43,6 +43,7 @@ struct beside {
     struct gpu_arena *arena;
     struct gpu_encode_result got[STREAMS];
     struct device_frame on_device;
+    struct enc_analysis *analysis; /* in the arena */
 };
 
 static void quantisers_fill(struct enc_quantiser out[6])
@@ -60,7 +61,10 @@ static void results_open(struct beside *b)
     size_t motion = b->mbs * sizeof(struct rec_motion), all = coeffs + mbs + motion;
     void *memory;
     assert_int_equal(
-        gpu_arena_create(gpu, STREAMS * (all + 2 * b->frame_bytes), &b->arena, &memory), GPU_OK);
+        gpu_arena_create(gpu, STREAMS * (all + 2 * b->frame_bytes) + b->mbs * sizeof(*b->analysis),
+                         &b->arena, &memory),
+        GPU_OK);
+    b->analysis = (void *)((uint8_t *)memory + STREAMS * (all + 2 * b->frame_bytes));
     b->frames = (uint8_t *)memory + STREAMS * all;
     for (uint32_t i = 0; i < STREAMS; i++) {
         uint8_t *at = (uint8_t *)memory + i * all;
@@ -71,12 +75,12 @@ static void results_open(struct beside *b)
     }
 }
 
-static void device_frame_open(struct device_frame *f, uint32_t width, uint32_t height)
+static void device_frame_open(struct device_frame *f, uint32_t width, uint32_t height, bool chroma)
 {
     void *staging;
     f->source = (struct gpu_encode_source){.width = width, .height = height};
     f->size = 12; /* it does not begin the memory */
-    for (int c = 0; c < 3; c++) {
+    for (int c = 0; c < (chroma ? 3 : 1); c++) {
         f->source.offset[c] = f->size;
         f->source.stride[c] = ((c ? (width + 1) / 2 : width) + 3) / 4 * 4 + 8 * (uint32_t)c;
         f->size += (size_t)f->source.stride[c] * (c ? (height + 1) / 2 : height);
@@ -110,7 +114,7 @@ static void record_upload(struct gpu *g, VkCommandBuffer commands, void *ctx)
 static void device_frame_fill(struct device_frame *f, const struct decider_source *from)
 {
     memset(f->staging, 0x5a, f->size);
-    for (int c = 0; c < 3 && from->plane[c]; c++) {
+    for (int c = 0; c < 3 && f->source.stride[c]; c++) {
         uint32_t width = f->source.width, height = f->source.height;
         for (uint32_t y = 0; y < (c ? (height + 1) / 2 : height); y++)
             memcpy(f->staging + f->source.offset[c] + y * f->source.stride[c],
@@ -139,7 +143,8 @@ static void beside_open(struct beside *b, const struct encoding *encoding,
     b->frame_bytes = 384 * b->mbs;
     assert_int_equal(gpu_encode_frame_size(b->gpu), b->frame_bytes);
     results_open(b);
-    device_frame_open(&b->on_device, encoding->width, encoding->height);
+    device_frame_open(&b->on_device, encoding->width, encoding->height,
+                      encoding->chroma_format_idc);
     b->offsets = test_malloc(STREAMS * b->mbs);
     for (int i = 0; i < STREAMS; i++) {
         assert_non_null(b->deciders[i] = decider_create(&b->encoding, &b->limits));
@@ -317,6 +322,15 @@ static void check_records(struct beside *b, uint32_t stream)
     assert_memory_equal(got->coeffs, w->coeffs, w->coeff_block_count * sizeof(w->coeffs[0]));
 }
 
+/* A picture whose source was loaded for its analysis */
+static void load_source(struct beside *b, uint32_t stream, struct enc_picture *picture)
+{
+    const struct enc_picture head = {.source = stream, .before = ENC_NO_SET};
+    assert_int_equal(gpu_encode_analyse(b->gpu, &head, 1, &b->on_device.source, &b->analysis),
+                     GPU_OK);
+    picture->flags |= ENC_LOADED;
+}
+
 static void check_picture(struct beside *b, int time, bool skip)
 {
     struct enc_picture pictures[STREAMS];
@@ -333,6 +347,8 @@ static void check_picture(struct beside *b, int time, bool skip)
                          : (struct gpu_encode_source){.frame = b->frames + i * b->frame_bytes};
         offsets[i] = time & 1 ? b->offsets + i * b->mbs : NULL;
     }
+    if (time & 1)
+        load_source(b, on_device, &pictures[on_device]);
     assert_int_equal(gpu_encode_decide(b->gpu, pictures, STREAMS, sources, offsets, b->got),
                      GPU_OK);
     for (uint32_t i = 0; i < STREAMS; i++)
@@ -454,7 +470,7 @@ static void test_bad_source(void **state)
     struct device_frame f;
     struct gpu_encode *e = NULL;
     (void)state;
-    device_frame_open(&f, 32, 32);
+    device_frame_open(&f, 32, 32, true);
     assert_int_equal(gpu_encode_create(gpu, &params, &e), GPU_OK);
     for (int i = 0; i < 6; i++) {
         struct gpu_encode_source bad = f.source;

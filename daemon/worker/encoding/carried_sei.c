@@ -2,7 +2,7 @@
  *
  * See carried_sei.h.
  */
-#include "client/carried_sei.h"
+#include "daemon/worker/encoding/carried_sei.h"
 
 enum { MOST_OFFSET = 1 << 23 /* time_offset has 24 bits */ };
 

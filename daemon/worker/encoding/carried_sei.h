@@ -3,8 +3,8 @@
  * SEI messages of a decoded frame that stay with it when it is encoded again: captions and all
  * other registered user data, time codes, frame packing, orientation, light of the display.
  */
-#ifndef CLIENT_CARRIED_SEI_H
-#define CLIENT_CARRIED_SEI_H
+#ifndef PELTON_CARRIED_SEI_H
+#define PELTON_CARRIED_SEI_H
 
 #include "encode/encoder.h"
 #include "proto/pelton.h"

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Transcodings: access units of what a session decodes, encoded anew with the settings of their
+ * reader. The frames stay in the device's memory: the session delivers them there, and the encoder
+ * takes them from there.
+ *
+ * Life: transcoding_open - on_info, on_format, on_frame.. - on_end, once, which frees it. The
+ * session in it is a reader's as any other. A thread of its own encodes, and waits for room where
+ * its reader is slow: then the session's pool is full, and the source waits, or leaves frames out
+ * as the reader's policy says. So no unit is dropped.
+ */
+#ifndef PELTON_TRANSCODING_H
+#define PELTON_TRANSCODING_H
+
+#include "daemon/worker/session.h"
+
+struct transcodings; /* all of a worker */
+struct transcoding;
+
+/* All functions: loop thread. */
+
+int transcodings_create(uv_loop_t *loop, struct engine *engine, struct gpu *gpu,
+                        struct transcodings **out);
+/* After all have ended, and the engine is closed. */
+void transcodings_close(struct transcodings *all, void (*closed)(void *ctx), void *ctx);
+
+/* params->encode says how; as session_open else. */
+int transcoding_open(struct transcodings *all, const struct pelton_open_params *params,
+                     const struct session_extra *extra, const struct feed_callbacks *callbacks,
+                     void *ctx, struct transcoding **out);
+void transcoding_release(struct transcoding *t, uint32_t epoch, uint32_t slot, uint32_t generation);
+void transcoding_stats(struct transcoding *t, struct pelton_stats *out);
+/* on_end follows. */
+void transcoding_close(struct transcoding *t);
+
+#endif
