@@ -19,9 +19,10 @@ const struct command commands[] = {
      cmd_decode},
     {CMD_ENCODE, "encode", "-i IN... -o OUT [options]",
      "encode a stream as H.264 of other settings",
-     "The daemon decodes IN, and this program encodes the frames: on the GPU that --device names, "
-     "else on the CPU by a slow reference. A core makes about one picture of 1080p a second. Time "
-     "stamps, colours and the shape of samples stay. "
+     "The daemon decodes IN. Where its device is a GPU it encodes the frames, too. Else this "
+     "program "
+     "does: on the GPU that --device names, or on the CPU by a slow reference. A core makes about "
+     "one picture of 1080p a second. Time stamps, colours and the shape of samples stay. "
      "Pictures of other kinds than 8-bit 4:2:0 are converted, and interlaced ones are coded as "
      "frames. A file gets its name when it is complete.\nSeveral inputs are encoded at the same "
      "time. "

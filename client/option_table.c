@@ -30,7 +30,7 @@ const struct option_row option_rows[] = {
     {"c:v", "codec:v codec vcodec", "copy|h264", NULL, "copy h264", CMD_PIPE | CMD_RECORD,
      OPTION_ALL(parse_codec),
      "copy: the source's H.264 as it came, without decoding. -c copy is the same. h264: frames of "
-     "any source, encoded in this program, with the options of pelton encode."},
+     "any source, encoded anew, with the options of pelton encode."},
     {"c:v", "codec:v codec vcodec c", "h264", NULL, "h264", CMD_ENCODE, OPTION_ALL(parse_codec),
      "The only codec is H.264, and the option may be left out."},
     {"crf", NULL, "N", "23", NULL, ENCODES, VALUE(parse_crf, struct encode_options, encode),
