@@ -47,8 +47,9 @@ static void device_message(const struct gpu_device_info *in, Pelton__Device *out
 /* What it decodes. Its frames stay in memory that is exported. */
 static bool device_encodes(const struct worker_proto *w)
 {
-    return !w->lavc && gpu_info(w->gpu)->external_memory_fd &&
-           encoding_on_device((enum encoding_by)w->settings->debug.encoder, w->gpu);
+    const struct gpu_device_info *device = w->lavc ? NULL : engine_device(w->engine);
+    return device && device->external_memory_fd &&
+           encoding_on_device((uint32_t)w->settings->debug.encoder, device->software);
 }
 
 static void device_send_current(struct worker_proto *w, uint32_t request_id)

@@ -263,11 +263,6 @@ static void on_async(uv_async_t *async)
 
 /* ---- all of a worker ---- */
 
-bool encoding_on_device(enum encoding_by by, struct gpu *gpu)
-{
-    return by == ENCODING_BY_DEVICE || (by == ENCODING_BY_AUTO && !gpu_info(gpu)->software);
-}
-
 static unsigned cpus(void)
 {
     cpu_set_t set;
@@ -288,7 +283,7 @@ int camera_encodings_create(uv_loop_t *loop, const struct encoding_settings *set
     all->threads = cpus();
     all->async.data = all;
     const struct gpu_encoder_params params = {.streams = STREAMS};
-    if (encoding_on_device((enum encoding_by)settings->by, gpu) &&
+    if (encoding_on_device(settings->by, gpu_info(gpu)->software) &&
         gpu_encoder_create(gpu, &params, &all->gpu) < 0)
         all->gpu = NULL;
     if (uv_async_init(loop, &all->async, on_async)) {

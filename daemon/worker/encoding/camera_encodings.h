@@ -28,8 +28,11 @@ struct encoding_settings {
     uint32_t by;            /* enum encoding_by; auto: the GPU, on hardware */
 };
 
-/* Whether the device decides. */
-bool encoding_on_device(enum encoding_by by, struct gpu *gpu);
+/* Whether the device decides; by: enum encoding_by. */
+static inline bool encoding_on_device(uint32_t by, bool software)
+{
+    return by == ENCODING_BY_DEVICE || (by == ENCODING_BY_AUTO && !software);
+}
 
 /* ---- loop thread ---- */
 

@@ -5,6 +5,7 @@
 #include "daemon/worker/camera/camera_host.h"
 #include "daemon/worker/camera/v4l2.h"
 #include "daemon/worker/encoding/camera_encodings.h"
+#include "daemon/worker/encoding/transcoding.h"
 
 #include <stdlib.h>
 
@@ -71,6 +72,39 @@ int camera_encodings_create(uv_loop_t *loop, const struct encoding_settings *set
 }
 
 void camera_encodings_close(struct camera_encodings *all, void (*closed)(void *ctx), void *ctx)
+{
+    abort();
+}
+
+int transcodings_create(uv_loop_t *loop, struct engine *engine, struct gpu *gpu,
+                        struct transcodings **out)
+{
+    abort();
+}
+
+void transcodings_close(struct transcodings *all, void (*closed)(void *ctx), void *ctx)
+{
+    abort();
+}
+
+int transcoding_open(struct transcodings *all, const struct pelton_open_params *params,
+                     const struct session_extra *extra, const struct feed_callbacks *callbacks,
+                     void *ctx, struct transcoding **out)
+{
+    abort();
+}
+
+void transcoding_release(struct transcoding *t, uint32_t epoch, uint32_t slot, uint32_t generation)
+{
+    abort();
+}
+
+void transcoding_stats(struct transcoding *t, struct pelton_stats *out)
+{
+    abort();
+}
+
+void transcoding_close(struct transcoding *t)
 {
     abort();
 }
