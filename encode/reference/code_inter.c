@@ -160,6 +160,17 @@ static void code_nothing(const struct inter_target *t, uint32_t bits16, struct i
     c->cost = weighed(t->w, ssd, bits16);
 }
 
+/* P_Skip's motion where the search has found another one, in the first round: the prediction alone.
+ * What the second round predicts from it may change, so its residual is left to that one. */
+static void code_skip(struct picture_work *w, uint32_t mb, const struct rec_motion *motion,
+                      struct inter_coding *c)
+{
+    struct inter_target t = {.w = w, .mb = mb};
+    target_predict(&t, motion);
+    c->motion = *motion;
+    code_nothing(&t, 8, c);
+}
+
 /* The best coding of one motion: with residual, or without */
 static void code_motion(struct picture_work *w, uint32_t mb, const struct rec_motion *motion,
                         struct inter_coding *best)
@@ -196,7 +207,7 @@ static void coding_keep(struct picture_work *w, uint32_t mb, const struct inter_
     }
 }
 
-static void code_mb(struct picture_work *w, uint32_t mb, uint32_t unused)
+static void code_mb(struct picture_work *w, uint32_t mb, uint32_t round)
 {
     struct motion_field field = {w->mbs, w->field, w->mb_width};
     struct motion_bounds bounds = work_bounds(w, mb);
@@ -211,13 +222,13 @@ static void code_mb(struct picture_work *w, uint32_t mb, uint32_t unused)
     motion_clear(&skip);
     motion_set(&skip, search_parts[0], 0, mv);
     if (work_allows(&bounds, mv) && memcmp(&skip, &w->field[mb], sizeof(skip)) != 0)
-        code_motion(w, mb, &skip, &other);
+        (round ? code_motion : code_skip)(w, mb, &skip, &other);
     coding_keep(w, mb, other.cost < best.cost ? &other : &best);
 }
 
-void inter_code(struct picture_work *w)
+void inter_code(struct picture_work *w, uint32_t round)
 {
-    work_each(w, code_mb, 0);
+    work_each(w, code_mb, round);
 }
 
 void inter_mark_skipped(struct picture_work *w)

@@ -221,9 +221,9 @@ static void decide_inter(struct picture_work *w)
         swap_fields(w);
         inter_choose(w);
     }
-    for (int i = 0; i < CODE_ROUNDS; i++) {
+    for (uint32_t i = 0; i < CODE_ROUNDS; i++) {
         swap_fields(w);
-        inter_code(w);
+        inter_code(w, i);
     }
     inter_mark_skipped(w);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * A round of coding inter macroblocks (encode/reference/code_inter.c): their motion or that of
- * P_Skip, with 4x4 or 8x8 transforms or without a residual, by squared error and bits. Grid:
- * macroblocks in x, pictures in z.
+ * P_Skip, with 4x4 or 8x8 transforms or without a residual, by squared error and bits. The first
+ * round tries P_Skip's motion without a residual only. Grid: macroblocks in x, pictures in z.
  *
- * Only the bits of vectors depend on the macroblocks beside. So the first round leaves what the
- * residuals of both motions cost. The second round codes a motion only where it is a new one, or
- * where other levels win.
+ * Only the bits of vectors and P_Skip's motion depend on the macroblocks beside. So the first round
+ * leaves what the residual of its motion costs. The second round codes that again only where other
+ * levels win.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -96,11 +96,26 @@ void code_wide(uint t, bool with8)
     barrier();
 }
 
-/* What the threads' own motion costs without its syntax */
-enc_coding code_motion()
+/* The squared error of the prediction alone; pred_words has it. */
+uint prediction_error(bool chroma)
 {
-    uint t = gl_LocalInvocationIndex, flags = uint(pictures[picture].flags);
-    bool chroma = (flags & ENC_CHROMA) != 0u, with8 = (flags & ENC_TRANSFORM_8X8) != 0u;
+    uint t = gl_LocalInvocationIndex, error = 0u;
+    if (t == 0u)
+        error_none = 0u;
+    barrier();
+    for (uint w = t; w < (chroma ? MB_WORDS : LUMA_WORDS); w += SEARCH_THREADS) [[unroll]]
+        for (int i = 0; i < 4; i++)
+            error += square(sample_of(source_words[w], i) - sample_of(pred_words[w], i));
+    atomicAdd(error_none, error);
+    barrier();
+    return error_none;
+}
+
+/* What the threads' own motion costs without its syntax */
+enc_coding code_motion(bool chroma)
+{
+    uint t = gl_LocalInvocationIndex;
+    bool with8 = (uint(pictures[picture].flags) & ENC_TRANSFORM_8X8) != 0u;
     bool mine = t < (chroma ? 24u : 16u), any = false;
     uint qp = t < 16u ? qps.x : t < 20u ? qps.y : qps.z;
     int v[16];
@@ -128,7 +143,7 @@ enc_coding code_motion()
         c.cost += weighed(errors[i], bits[i]);
     c.cost_none = error_none;
     c.flags =
-        (big ? ENC_CODING_8X8 : 0u) |
+        ENC_CODING_KNOWN | (big ? ENC_CODING_8X8 : 0u) |
         ((coded[big ? SUM_LUMA8 : SUM_LUMA4] | coded[2] | coded[3]) != 0u ? ENC_CODING_LEVELS : 0u);
     return c;
 }
@@ -142,30 +157,45 @@ uint coding_judge(enc_coding c, ivec2 skip_mv, out bool none)
     return none ? cost_none : cost;
 }
 
-/* What the round before knows of the threads' own motion; i: 0: its winner, 1: another one */
-bool coding_known(uint at, int i, ivec2 mv, out enc_coding c)
+/* Is the result of the first round that of the second one, too? cost: of the motion then */
+bool coding_known(uint at, ivec2 skip_mv, out uint cost)
 {
-    c = codings[at].of[i];
-    return FIELD != 0u && (i == 0 || ((c.flags & ENC_CODING_KNOWN) != 0u &&
-                                      mv == ivec2(codings[at].mv[0], codings[at].mv[1])));
+    enc_coding c = codings[at].own;
+    bool none;
+    cost = NO_COST;
+    if (FIELD == 0u || (c.flags & ENC_CODING_KNOWN) == 0u)
+        return false;
+    cost = coding_judge(c, skip_mv, none);
+    return none == ((c.flags & ENC_CODING_NONE) != 0u);
 }
 
-void codings_store(uint at, enc_coding best, enc_coding other, ivec2 mv)
+/* What the first round tells the second one */
+void coding_store(uint at, enc_coding c, bool none)
 {
-    if (gl_LocalInvocationIndex != 0u || FIELD != 0u)
+    c.flags |= none ? ENC_CODING_NONE : 0u;
+    if (FIELD == 0u && gl_LocalInvocationIndex == 0u)
+        codings[at].own = c;
+}
+
+/* P_Skip's motion without its residual, which is kept where it costs less */
+void skip_try(uint at, ivec2 skip_mv, uint cost, bool chroma)
+{
+    own_set(ivec4(0, 0, 2, 2), 0, skip_mv);
+    barrier();
+    predict_words(gl_LocalInvocationIndex, chroma);
+    if (weighed(prediction_error(chroma), 8u) >= cost)
         return;
-    codings[at].of[0] = best;
-    codings[at].of[1] = other;
-    codings[at].mv[0] = int16_t(mv.x);
-    codings[at].mv[1] = int16_t(mv.y);
+    inter_keep(true, false);
+    coding_store(at, enc_coding(0u, 0u, 0u), true);
 }
 
 void main()
 {
-    uint t = gl_LocalInvocationIndex;
+    uint t = gl_LocalInvocationIndex, cost;
     if (!search_begin())
         return;
     uint at = record_at(mb);
+    bool chroma = (uint(pictures[picture].flags) & ENC_CHROMA) != 0u;
     own_load(FIELD);
     if (uint(mbs[at].kind) != REC_MB_INTER) {
         own_store(1u - FIELD, t);
@@ -175,40 +205,24 @@ void main()
     scan8[t] = zigzag8[t];
     scan8[t + 32u] = zigzag8[t + 32u];
     around_load();
-    ivec2 skip_mv = predict_skip(), other_mv = own_mv[0];
-    bool other = !own_is(skip_mv) && allowed(skip_mv), none;
-    uint best = NO_COST;
-    enc_coding best_coding, other_coding = enc_coding(0u, 0u, 0u);
-    [[dont_unroll]] for (int i = 0; i < (other ? 2 : 1); i++) {
-        enc_coding c;
-        uint known_flag = own_is(own_mv[0]) ? ENC_CODING_KNOWN : 0u;
+    ivec2 skip_mv = predict_skip();
+    bool other = !own_is(skip_mv) && allowed(skip_mv), kept = coding_known(at, skip_mv, cost);
+    if (kept) /* levels and samples of the first round are there */
+        own_store(1u - FIELD, t);
+    else
+        cost = NO_COST;
+    [[dont_unroll]] for (int i = kept ? 1 : 0; i < (other && FIELD != 0u ? 2 : 1); i++) {
+        bool none;
         if (i > 0)
             own_set(ivec4(0, 0, 2, 2), 0, skip_mv);
-        if (coding_known(at, i, skip_mv, c)) {
-            uint cost = coding_judge(c, skip_mv, none);
-            /* the levels and samples of the round before are there */
-            if (i == 0 && none == ((c.flags & ENC_CODING_NONE) != 0u)) {
-                own_store(1u - FIELD, t);
-                best = cost;
-                continue;
-            }
-            if (i == 1 && cost >= best)
-                continue;
-        }
-        c = code_motion();
-        uint cost = coding_judge(c, skip_mv, none);
-        c.flags |= none ? ENC_CODING_NONE : 0u;
-        if (cost < best) {
-            inter_keep(none, (c.flags & ENC_CODING_8X8) != 0u);
-            other_coding = best_coding;
-            other_coding.flags |= known_flag;
-            best_coding = c;
-        } else {
-            other_coding = c;
-            other_coding.flags |= ENC_CODING_KNOWN;
-            other_mv = skip_mv;
-        }
-        best = min(cost, best);
+        enc_coding c = code_motion(chroma);
+        uint now = coding_judge(c, skip_mv, none);
+        if (now >= cost)
+            continue;
+        inter_keep(none, (c.flags & ENC_CODING_8X8) != 0u);
+        coding_store(at, c, none);
+        cost = now;
     }
-    codings_store(at, best_coding, other_coding, other_mv);
+    if (FIELD == 0u && other)
+        skip_try(at, skip_mv, cost, chroma);
 }
