@@ -27,27 +27,19 @@ uint block_sample(uint i, bool big)
     return 16u * (bx & 1u | (by & 1u) << 1 | (bx & 2u) << 1 | (by & 2u) << 2) + inside;
 }
 
-/* big: luma as 8x8 transforms made it; none: the prediction alone */
-void keep_samples(bool big, bool none)
+/* Of the samples from `first` on; big: luma as 8x8 transforms made it */
+void keep_samples(uint first, uint end, bool big)
 {
-    uint count = (uint(pictures[picture].flags) & ENC_CHROMA) != 0u ? MB_LEVELS : 256u;
-    for (uint i = gl_LocalInvocationIndex; i < count; i += SEARCH_THREADS) {
+    for (uint i = first + gl_LocalInvocationIndex; i < end; i += SEARCH_THREADS) {
         ivec3 to = sample_place(i);
-        levels[record_at(mb) * MB_LEVELS + i] = int16_t(level[i < 256u && !big ? i : i + 256u]);
-        unfiltered[unfiltered_at(uint(to.z), to.xy)] =
-            uint8_t(none ? pred[i] : work[block_sample(i, big)]);
+        unfiltered[unfiltered_at(uint(to.z), to.xy)] = uint8_t(work[block_sample(i, big)]);
     }
 }
 
-void inter_keep(bool big, bool none)
+void keep_levels(uint first, uint end, bool big)
 {
-    uint t = gl_LocalInvocationIndex, at = record_at(mb);
-    keep_samples(big, none);
-    own_store(1u - FIELD, t);
-    if (t < 3u)
-        mbs[at].coded[t] = uint16_t(none ? 0u : coded[t > 0u ? t + 1u : big ? 1u : 0u]);
-    if (t == 0u)
-        mbs[at].flags = uint8_t(big && !none && coded[1] != 0u ? REC_MB_TRANSFORM_8X8 : 0);
+    for (uint i = first + gl_LocalInvocationIndex; i < end; i += SEARCH_THREADS)
+        levels[record_at(mb) * MB_LEVELS + i] = int16_t(level[i < 256u && !big ? i : i + 256u]);
 }
 
 #endif
