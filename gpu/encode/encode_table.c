@@ -9,34 +9,44 @@
 #include "shaders/encode_bins.spv.h"
 #include "shaders/encode_cavlc.spv.h"
 #include "shaders/encode_choose.spv.h"
+#include "shaders/encode_choose_half.spv.h"
 #include "shaders/encode_deblock.spv.h"
 #include "shaders/encode_field.spv.h"
 #include "shaders/encode_half_samples.spv.h"
 #include "shaders/encode_inter.spv.h"
 #include "shaders/encode_intra.spv.h"
 #include "shaders/encode_intra_choose.spv.h"
+#include "shaders/encode_intra_choose_half.spv.h"
 #include "shaders/encode_intra_first.spv.h"
+#include "shaders/encode_intra_first_half.spv.h"
 #include "shaders/encode_load.spv.h"
 #include "shaders/encode_mark.spv.h"
 #include "shaders/encode_pack.spv.h"
 #include "shaders/encode_places.spv.h"
 #include "shaders/encode_reduce.spv.h"
 #include "shaders/encode_refine.spv.h"
+#include "shaders/encode_refine_half.spv.h"
 #include "shaders/encode_scan.spv.h"
 #include "shaders/encode_search_coarse.spv.h"
+#include "shaders/encode_search_coarse_half.spv.h"
 #include "shaders/encode_search_half.spv.h"
+#include "shaders/encode_search_half_half.spv.h"
 #include "shaders/encode_search_whole.spv.h"
+#include "shaders/encode_search_whole_half.spv.h"
 #include "shaders/encode_strength.spv.h"
 #include "shaders/encode_syntax.spv.h"
 
 #define BIT(name)   (1u << ENC_BIND_##name)
 #define SHADER(tag) .name = #tag, .spirv = shader_##tag, .spirv_size = sizeof(shader_##tag)
+#define SHADERS(tag)                                                                               \
+    SHADER(tag), .half_spirv = shader_##tag##_half, .half_spirv_size = sizeof(shader_##tag##_half)
 
 /* A round reads one field of vectors and writes the other. The last one writes field 0. */
 #define ROUND(field) .constants = {field}, .constant_count = 1
 
 #define CHOOSE_READS                                                                               \
-    (BIT(PICTURES) | BIT(PLANES) | BIT(SEARCH) | BIT(INTRA) | BIT(MOTION) | BIT(MBS))
+    (BIT(PICTURES) | BIT(PLANES) | BIT(SEARCH) | BIT(INTRA) | BIT(MOTION) | BIT(MBS) | BIT(CODINGS))
+#define CHOOSE_WRITES (BIT(MOTION) | BIT(MBS) | BIT(CODINGS))
 #define INTER_READS                                                                                \
     (BIT(PICTURES) | BIT(PLANES) | BIT(MOTION) | BIT(QUANTISER) | BIT(MBS) | BIT(CODINGS))
 #define INTER_WRITES (BIT(MOTION) | BIT(MBS) | BIT(LEVELS) | BIT(UNFILTERED) | BIT(CODINGS))
@@ -81,26 +91,26 @@ const struct encode_pass encode_passes[] = {
     {SHADER(encode_begin), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
      .reads = BIT(PICTURES) | BIT(OFFSETS) | BIT(PLANES),
      .writes = BIT(MBS) | BIT(MOTION) | BIT(UNFILTERED)},
-    {SHADER(encode_intra_first), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
+    {SHADERS(encode_intra_first), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
      .reads = BIT(PICTURES) | BIT(PLANES) | BIT(MBS), .writes = BIT(INTRA) | BIT(LEVELS)},
-    {SHADER(encode_intra_choose), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
+    {SHADERS(encode_intra_choose), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
      .reads = BIT(PICTURES) | BIT(PLANES) | BIT(MBS) | BIT(INTRA) | BIT(LEVELS),
      .writes = BIT(INTRA)},
-    {SHADER(encode_search_coarse), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_SEARCH_TILE,
+    {SHADERS(encode_search_coarse), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_SEARCH_TILE,
      .reads = BIT(PICTURES) | BIT(PLANES), .writes = BIT(SEARCH), .of_p = true},
-    {SHADER(encode_search_half), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_SEARCH,
+    {SHADERS(encode_search_half), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_SEARCH,
      .reads = BIT(PICTURES) | BIT(PLANES) | BIT(SEARCH), .writes = BIT(SEARCH), .of_p = true},
-    {SHADER(encode_search_whole), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_SEARCH,
+    {SHADERS(encode_search_whole), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_SEARCH,
      .reads = BIT(PICTURES) | BIT(PLANES) | BIT(SEARCH) | BIT(LAST), .writes = BIT(SEARCH),
      .of_p = true},
-    {SHADER(encode_refine), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_SEARCH,
+    {SHADERS(encode_refine), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_SEARCH,
      .reads = BIT(PICTURES) | BIT(PLANES) | BIT(SEARCH), .writes = BIT(SEARCH), .of_p = true},
     {SHADER(encode_field), ROUND(0), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
      .reads = BIT(PICTURES) | BIT(SEARCH), .writes = BIT(MOTION), .of_p = true},
-    {SHADER(encode_choose), ROUND(0), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
-     .reads = CHOOSE_READS, .writes = BIT(MOTION) | BIT(MBS), .of_p = true},
-    {SHADER(encode_choose), ROUND(1), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
-     .reads = CHOOSE_READS, .writes = BIT(MOTION) | BIT(MBS), .of_p = true},
+    {SHADERS(encode_choose), ROUND(0), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
+     .reads = CHOOSE_READS, .writes = CHOOSE_WRITES, .of_p = true},
+    {SHADERS(encode_choose), ROUND(1), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
+     .reads = CHOOSE_READS, .writes = CHOOSE_WRITES, .of_p = true},
     {SHADER(encode_inter), ROUND(0), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
      .reads = INTER_READS, .writes = INTER_WRITES, .of_p = true},
     {SHADER(encode_inter), ROUND(1), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
@@ -113,8 +123,8 @@ const struct encode_pass encode_passes[] = {
     {SHADER(encode_intra), .constants = {0, 1}, .constant_count = 2, .group = ENCODE_DECISIONS,
      .grid = ENCODE_GRID_DIAGONALS, .wavefront = ENCODE_AT_ONCE,
      .reads = INTRA_READS | BIT(TICKETS), .writes = INTRA_WRITES | BIT(TICKETS)},
-    {SHADER(encode_scan), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_PICTURE, .reads = BIT(MBS),
-     .writes = BIT(MBS) | BIT(TOTALS)},
+    {SHADER(encode_scan), .widest = true, .constant_count = 1, .group = ENCODE_DECISIONS,
+     .grid = ENCODE_GRID_PICTURE, .reads = BIT(MBS), .writes = BIT(MBS) | BIT(TOTALS)},
     {SHADER(encode_syntax), ROUND(0), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
      .coding = ENC_CAVLC | ENC_BINS,
      .reads = BIT(PICTURES) | BIT(MBS) | BIT(MOTION) | BIT(LEVELS) | BIT(CODES),
@@ -129,9 +139,10 @@ const struct encode_pass encode_passes[] = {
     {SHADER(encode_cavlc), WRITE, .coding = ENC_CAVLC},
     {SHADER(encode_bins), WRITE, .coding = ENC_BINS},
     {SHADER(encode_strength), .group = ENCODE_DEBLOCK, .grid = ENCODE_GRID_STRENGTH,
-     .reads = BIT(PICTURES) | BIT(MBS) | BIT(MOTION), .writes = BIT(STRENGTHS)},
+     .reads = BIT(PICTURES) | BIT(MBS) | BIT(MOTION), .writes = BIT(STRENGTHS) | BIT(LAST)},
     {SHADER(encode_deblock), .constants = {32, 0}, .constant_count = 2, .group = ENCODE_DEBLOCK,
-     .grid = ENCODE_GRID_COLUMN, .reads = BIT(UNFILTERED) | BIT(STRENGTHS), .writes = BIT(FRAMES)},
+     .grid = ENCODE_GRID_COLUMN, .reads = BIT(PICTURES) | BIT(UNFILTERED) | BIT(STRENGTHS),
+     .writes = BIT(FRAMES) | BIT(PLANES)},
     PLANE_PASSES(ENCODE_REFERENCES, ENC_STEP_REFERENCE),
     {SHADER(encode_half_samples), .group = ENCODE_REFERENCES, .grid = ENCODE_GRID_HALF_SAMPLES,
      .step = ENC_STEP_REFERENCE, .reads = BIT(PICTURES) | BIT(PLANES), .writes = BIT(PLANES)},
@@ -194,6 +205,7 @@ void encode_pass_grid(const struct encode_pass *pass, uint32_t mb_width, uint32_
         break;
     case ENCODE_GRID_DIAGONAL:
         xyz[0] = smaller(mb_height, (mb_width + 1) / 2);
+        xyz[1] = 2;
         break;
     case ENCODE_GRID_STRENGTH:
         xyz[0] = groups(mb_width * mb_height, ENC_STRENGTH_MBS);
@@ -205,6 +217,7 @@ void encode_pass_grid(const struct encode_pass *pass, uint32_t mb_width, uint32_
     case ENCODE_GRID_DIAGONALS:
         xyz[0] = smaller(mb_height, (mb_width + 1) / 2);
         xyz[1] = diagonals(mb_width, mb_height);
+        xyz[2] = 2 * pictures;
         break;
     case ENCODE_GRID_PICTURE:
         xyz[0] = 1;

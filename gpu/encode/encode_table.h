@@ -16,10 +16,10 @@ enum encode_grid {
     ENCODE_GRID_SEARCH,       /* a macroblock and a reference */
     ENCODE_GRID_SEARCH_TILE,  /* a tile of macroblocks and a reference */
     ENCODE_GRID_MB,           /* a macroblock */
-    ENCODE_GRID_DIAGONAL,     /* a macroblock of the wavefront: one dispatch for each diagonal */
+    ENCODE_GRID_DIAGONAL,     /* luma or chroma of a macroblock: a dispatch for each diagonal */
     ENCODE_GRID_STRENGTH,     /* ENC_STRENGTH_MBS macroblocks */
     ENCODE_GRID_COLUMN,       /* a part of a column of macroblocks */
-    ENCODE_GRID_DIAGONALS,    /* a macroblock of the wavefront: all diagonals in y */
+    ENCODE_GRID_DIAGONALS,    /* luma or chroma of a macroblock: all diagonals in y */
     ENCODE_GRID_PICTURE,      /* a picture */
 };
 
@@ -35,14 +35,15 @@ enum encode_group {
 
 struct encode_pass {
     const char *name;
-    const uint32_t *spirv;
-    size_t spirv_size;
+    const uint32_t *spirv, *half_spirv; /* half_spirv: for devices with half floats; NULL: spirv */
+    size_t spirv_size, half_spirv_size;
     uint32_t constants[2], constant_count;
     enum encode_group group;
     enum encode_grid grid;
     enum encode_wavefront wavefront; /* that it is for, if not 0 */
     bool of_p;                       /* only P pictures need it */
     uint32_t coding;                 /* only pictures with one of these ENC_* flags need it */
+    bool widest;                     /* constant 0: threads of a workgroup, for the device */
     uint32_t step;                   /* the first one: ENC_STEP_* */
     uint32_t level;                  /* of the plane that is written */
     uint32_t reads, writes;          /* masks of bindings */

@@ -29,7 +29,7 @@
 #define MAX_PASSES 48
 #define MOST_SETS  65536 /* enc_picture.reference has 16 bits */
 /* Timestamps after those of passes */
-enum { STAMP_UP, STAMP_DOWN, STAMP_REFERENCES, COPIES };
+enum { STAMP_UP, STAMP_DOWN, COPIES };
 /* Resource of barriers beside the bindings: memory that the host reads */
 #define RESULTS (1u << ENC_BINDINGS)
 
@@ -97,7 +97,7 @@ static void encode_sizes(const struct gpu_encode_params *p, uint64_t sizes[ENC_B
     sizes[ENC_BIND_PICTURES] = p->pictures * sizeof(struct enc_picture);
     sizes[ENC_BIND_FRAMES] = sizes[ENC_BIND_UNFILTERED] = 384 * all;
     sizes[ENC_BIND_PLANES] = p->sets * set_size(p);
-    sizes[ENC_BIND_LAST] = 2 * mbs * p->streams * sizeof(struct rec_motion);
+    sizes[ENC_BIND_LAST] = 2 * mbs * p->streams * sizeof(struct enc_last);
     sizes[ENC_BIND_SEARCH] = all * ENC_REFERENCES * sizeof(struct enc_search);
     sizes[ENC_BIND_MOTION] = 2 * all * sizeof(struct rec_motion);
     sizes[ENC_BIND_QUANTISER] = sizeof(p->quantiser);
@@ -181,20 +181,33 @@ error:
     return err;
 }
 
+/* A power of two */
+static uint32_t threads_at_most(const struct gpu *g)
+{
+    uint32_t n = 1024;
+    while (n > g->limits.maxComputeWorkGroupInvocations || n > g->limits.maxComputeWorkGroupSize[0])
+        n /= 2;
+    return n;
+}
+
 static int create_pipelines(struct gpu_encode *e)
 {
     struct gpu_pipeline_want wants[MAX_PASSES];
     for (uint32_t i = 0; i < encode_pass_count; i++) {
         const struct encode_pass *p = &encode_passes[i];
-        wants[i] = (struct gpu_pipeline_want){.layout = e->layout,
-                                              .spirv = p->spirv,
-                                              .spirv_size = p->spirv_size,
-                                              .constant_count = p->constant_count,
-                                              .name = p->name,
-                                              .out = &e->pipelines[i]};
+        bool halves = p->half_spirv && e->g->info.half_floats && !e->params.no_halves;
+        wants[i] =
+            (struct gpu_pipeline_want){.layout = e->layout,
+                                       .spirv = halves ? p->half_spirv : p->spirv,
+                                       .spirv_size = halves ? p->half_spirv_size : p->spirv_size,
+                                       .constant_count = p->constant_count,
+                                       .name = p->name,
+                                       .out = &e->pipelines[i]};
         memcpy(wants[i].constants, p->constants, sizeof(p->constants));
         if (p->wavefront == ENCODE_AT_ONCE && e->g->info.software)
             wants[i].constants[1] = 2;
+        if (p->widest)
+            wants[i].constants[0] = threads_at_most(e->g);
     }
     return gpu_pipelines_make(e->g, wants, encode_pass_count);
 }
@@ -217,7 +230,7 @@ static void encode_done(void *ctx, const struct gpu_submission *s)
 
 const char *gpu_encode_time(struct gpu_encode *e, uint32_t i, double *seconds)
 {
-    static const char *const copies[COPIES] = {"copies up", "copies down", "copies of references"};
+    static const char *const copies[COPIES] = {"copies up", "copies down"};
     if (i >= encode_pass_count + COPIES)
         return NULL;
     pthread_mutex_lock(&e->times_lock);
@@ -418,24 +431,6 @@ static int record_sources(struct gpu_encode *e, struct gpu_submission *s,
 
 /* ---- references ---- */
 
-/* Chroma and motion of reconstructions to where they are kept */
-static void record_kept(struct gpu_encode *e, struct gpu_submission *s,
-                        const struct encode_batch *b)
-{
-    uint64_t luma = 256 * mb_count(&e->params), w = 16ull * e->params.mb_width,
-             h = 16ull * e->params.mb_height, motion = luma / 256 * sizeof(struct rec_motion);
-    gpu_work_sync(s, BARRIER_TRANSFER, 1u << ENC_BIND_FRAMES | 1u << ENC_BIND_MOTION,
-                  1u << ENC_BIND_PLANES | 1u << ENC_BIND_LAST);
-    for (uint32_t i = 0; i < b->count; i++) {
-        record_copy(e, s, b->device[ENC_BIND_FRAMES], i * luma / 2 * 3 + luma,
-                    b->device[ENC_BIND_PLANES],
-                    b->pictures[i].pending * set_size(&e->params) + ENC_CHROMA_AT(w, h), luma / 2);
-        record_copy(e, s, b->device[ENC_BIND_MOTION], i * motion, b->device[ENC_BIND_LAST],
-                    b->pictures[i].kept * motion, motion);
-    }
-    gpu_work_stamp(s, encode_pass_count + STAMP_REFERENCES);
-}
-
 /* Bytes of a binding to memory of the host that lies in an arena */
 static bool record_result(struct gpu_encode *e, struct gpu_submission *s,
                           const struct encode_batch *b, uint32_t binding, uint64_t from,
@@ -449,19 +444,27 @@ static bool record_result(struct gpu_encode *e, struct gpu_submission *s,
     return true;
 }
 
+/* A reconstruction: luma, then chroma of its set */
+static bool record_frame_result(struct gpu_encode *e, struct gpu_submission *s,
+                                const struct encode_batch *b, uint32_t i, uint8_t *to)
+{
+    uint64_t luma = 256 * mb_count(&e->params), w = 16ull * e->params.mb_width,
+             h = 16ull * e->params.mb_height, set = b->pictures[i].pending;
+    return record_result(e, s, b, ENC_BIND_FRAMES, i * luma / 2 * 3, luma, to) &&
+           record_result(e, s, b, ENC_BIND_PLANES, set * set_size(&e->params) + ENC_CHROMA_AT(w, h),
+                         luma / 2, to + luma);
+}
+
 static int submit_references(struct gpu_encode *e, struct encode_batch *b,
                              const struct gpu_encode_result *results)
 {
-    uint64_t frame = gpu_encode_frame_size(e);
     struct gpu_submission *s;
     int err = GPU_OK;
     TRY(encode_begin(b, &s));
     record_group(e, s, b, ENCODE_DEBLOCK, false);
     for (uint32_t i = 0; i < b->count; i++)
-        if (results[i].frame &&
-            !record_result(e, s, b, ENC_BIND_FRAMES, i * frame, frame, results[i].frame))
+        if (results[i].frame && !record_frame_result(e, s, b, i, results[i].frame))
             return GPU_ERR_INVALID;
-    record_kept(e, s, b);
     record_group(e, s, b, ENCODE_REFERENCES, false);
     gpu_work_sync_host(s, RESULTS);
     TRY(gpu_work_submit(s));

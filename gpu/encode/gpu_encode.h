@@ -28,6 +28,7 @@ struct gpu_encode_params {
     uint32_t sets;     /* of planes: the first `sources` of them, then references */
     uint32_t sources;
     enum encode_wavefront wavefront;
+    bool no_halves;                    /* integers on devices that have half floats, too */
     struct enc_quantiser quantiser[6]; /* by QP modulo 6 */
     struct enc_codes codes;            /* where pictures have ENC_CAVLC or ENC_BINS */
 };

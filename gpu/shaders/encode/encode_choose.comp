@@ -3,6 +3,9 @@
  * A round of partitions, references, and inter against intra, by SATD and bits
  * (encode/reference/choose_inter.c). 16 threads have a shape, each a block of 4x4 samples. Grid:
  * macroblocks in x, pictures in z.
+ *
+ * The first round leaves the SATD by predicted vectors in the newest reference. Most of these are
+ * the same in the second round.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -13,6 +16,10 @@
 layout(set = 0, binding = ENC_BIND_INTRA, scalar) readonly buffer intra_buffer
 {
     enc_intra intra[];
+};
+layout(set = 0, binding = ENC_BIND_CODINGS, scalar) buffer coding_buffer
+{
+    enc_codings codings[];
 };
 
 /* Partitions of a shape in part_places, and bits of mb_type (and sub_mb_type) */
@@ -31,26 +38,54 @@ struct part_choice {
 
 uint turn = 0u; /* which sums are clear */
 
-/* SATD of a partition of the thread's shape by a vector. All threads of the workgroup together;
- * counts: whether there is one. */
-uint shape_satd(bool counts, uint ref, ivec4 place, ivec2 mv)
+uvec4 own_source; /* the thread's block of the source */
+
+ivec2 own_block()
 {
-    uint t = gl_LocalInvocationIndex, shape = t >> 4, now = turn;
-    ivec2 block = ivec2(t & 3u, t >> 2 & 3u), at = 16 * mb_at + 4 * block;
-    int stride = int(plane_stride(0u));
-    int source = int(plane_origin(pictures[picture].source, 0u)) + at.y * stride + at.x;
+    return ivec2(gl_LocalInvocationIndex & 3u, gl_LocalInvocationIndex >> 2 & 3u);
+}
+
+void source_load()
+{
+    ivec2 at = 16 * mb_at + 4 * own_block();
+    int from =
+        int(plane_origin(pictures[picture].source, 0u)) + at.y * int(plane_stride(0u)) + at.x >> 2;
+    [[unroll]] for (int y = 0; y < 4; y++)
+        own_source[y] = plane_words[from + y * int(plane_stride(0u)) / 4];
+}
+
+/* SATD of a partition by a vector: the sum of the threads that count. All threads of the workgroup
+ * together. shape: whose sum is returned */
+uint shape_satd(bool counts, uint ref, ivec4 place, ivec2 mv, uint shape)
+{
+    uint t = gl_LocalInvocationIndex, now = turn;
+    ivec2 block = own_block();
     bool inside = all(greaterThanEqual(block, 2 * place.xy)) &&
                   all(lessThan(block, 2 * (place.xy + place.zw)));
     turn = (now + 1u) % 3u;
     if ((t & 15u) == 0u)
-        sums[turn][shape] = 0u;
+        sums[turn][t >> 4] = 0u;
     if (counts && inside)
-        atomicAdd(sums[now][shape],
-                  satd4_of(load4x4(source),
-                           predict4x4(two_samples_at(uint(pictures[picture].reference[ref]),
-                                                     4 * at + mv))));
+        atomicAdd(
+            sums[now][t >> 4],
+            satd4_of(own_source, predict4x4(two_samples_at(uint(pictures[picture].reference[ref]),
+                                                           4 * (16 * mb_at + 4 * block) + mv))));
     barrier();
     return sums[now][shape];
+}
+
+/* The SATD by a predicted vector that the first round had; NO_COST: it had another one */
+uint tried_before(uint i, uint ref, ivec2 mv)
+{
+    enc_found tried = codings[record_at(mb)].tried[i];
+    return FIELD != 0u && ref == 0u && mv == ivec2(tried.mv[0], tried.mv[1]) ? tried.cost : NO_COST;
+}
+
+/* By one thread */
+void tried_store(uint i, uint ref, ivec2 mv, uint satd)
+{
+    if (FIELD == 0u && ref == 0u)
+        codings[record_at(mb)].tried[i] = enc_found(int16_t[2](int16_t(mv.x), int16_t(mv.y)), satd);
 }
 
 void part_try(uint ref, ivec2 mv, ivec2 predicted, uint satd, inout part_choice best)
@@ -71,12 +106,29 @@ part_choice choose_part(bool counts, uint part)
         ivec2 mv = ivec2(found.mv[0], found.mv[1]);
         ivec2 predicted = predict_vector(part_places[part], int(ref));
         bool other = counts && predicted != mv && allowed(predicted);
-        uint satd = shape_satd(other, ref, part_places[part], predicted);
+        uint known = tried_before(part, ref, predicted);
+        uint satd = shape_satd(other && known == NO_COST, ref, part_places[part], predicted,
+                               gl_LocalInvocationIndex >> 4);
+        satd = known == NO_COST ? satd : known;
+        if (counts && (gl_LocalInvocationIndex & 15u) == 0u)
+            tried_store(part, ref, predicted, other ? satd : NO_COST);
         part_try(ref, mv, predicted, found.cost, best);
         if (other)
             part_try(ref, predicted, predicted, satd, best);
     }
     return best;
+}
+
+/* P_Skip: its vector costs no bits. */
+uint choose_skip(ivec2 mv)
+{
+    bool counts = allowed(mv);
+    uint known = tried_before(ENC_PARTS, 0u, mv), t = gl_LocalInvocationIndex;
+    uint satd = shape_satd(counts && known == NO_COST && t < 16u, 0u, part_places[0], mv, 0u);
+    satd = known == NO_COST ? satd : known;
+    if (t == 0u)
+        tried_store(ENC_PARTS, 0u, mv, counts ? satd : NO_COST);
+    return counts ? satd : NO_COST;
 }
 
 /* Each 16 threads theirs: its motion is the threads' own. */
@@ -103,12 +155,11 @@ void main()
         return;
     if (t < 4u)
         sums[0][t] = 0u;
+    source_load();
     around_load();
     own_clear();
     ivec2 skip_mv = predict_skip();
-    bool skip_allowed = allowed(skip_mv);
-    uint best = shape_satd(skip_allowed, 0u, part_places[0], skip_mv), chosen = 4u;
-    best = skip_allowed ? best : NO_COST;
+    uint best = choose_skip(skip_mv), chosen = 4u;
     uint cost = choose_shape(shapes[shape]);
     if ((t & 15u) == 0u)
         shape_costs[shape] = cost;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Deblocking (8.7) of the reconstruction without a wavefront; deblock.comp tells why that is right.
- * A workgroup of 32 threads goes down a column of macroblocks. It reads samples before deblocking,
- * and writes frames as they come from the host, a word for four samples. Luma alone is filtered
- * with chroma that nobody reads. Grid: columns in x, parts of them in y, pictures in z.
+ * A workgroup of 32 threads goes down a column of macroblocks. It reads samples before deblocking.
+ * It writes luma where encode_load takes it, and chroma into the set that the picture becomes, a
+ * word for four samples. Luma alone is filtered with chroma that nobody reads. Grid: columns in x,
+ * parts of them in y, pictures in z.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -30,6 +31,10 @@ layout(set = 0, binding = ENC_BIND_UNFILTERED, scalar) readonly buffer unfiltere
 layout(set = 0, binding = ENC_BIND_FRAMES, scalar) writeonly buffer frame_buffer
 {
     uint frames[];
+};
+layout(set = 0, binding = ENC_BIND_PLANES, scalar) writeonly buffer plane_buffer
+{
+    uint plane_words[];
 };
 
 /* The word of four samples from x on, in words, of a row of a component */
@@ -72,10 +77,16 @@ void put(int c, int tx, int row, ivec2 mb_at)
     int pitch = c == 0 ? LUMA_PITCH : CHROMA_PITCH;
     if (at.x < 0 || at.y < 0)
         return;
-    frames[word_at(c, at.x, at.y)] =
-        texel_of(tile_get((c == 0 ? 0 : LUMA_SIZE + (c - 1) * CHROMA_SIZE) + (row + 4) * pitch +
-                          4 * tx + 4))
-            .x;
+    uint word = texel_of(tile_get((c == 0 ? 0 : LUMA_SIZE + (c - 1) * CHROMA_SIZE) +
+                                  (row + 4) * pitch + 4 * tx + 4))
+                    .x;
+    if (c == 0)
+        frames[word_at(0, at.x, at.y)] = word;
+    else
+        plane_words[(chroma_origin(pictures[gl_WorkGroupID.z].pending, uint(c) - 1u) +
+                         uint(at.y) * luma_width() / 2u >>
+                     2) +
+                    uint(at.x)] = word;
 }
 
 void put_mb(deblock_line k, ivec2 mb_at)

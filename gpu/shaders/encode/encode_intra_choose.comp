@@ -77,13 +77,11 @@ void taps8_fill(uint avail)
                                                    s.left, s.top, s.corner, s.right);
     }
     barrier();
-    for (uint i = t; i < 4u * PITCH8; i += SEARCH_THREADS) {
-        uint b = i / PITCH8;
-        int k = int(i % PITCH8), e = k % COUNT8 - LOW8;
-        if (k < PITCH8 - 1)
-            taps[i] =
-                by_taps(borders[b][clamp(e - 1, -8, 16) + 8], borders[b][clamp(e, -8, 16) + 8],
-                        borders[b][clamp(e + 1, -8, 16) + 8], k / COUNT8);
+    for (uint i = t; i < 4u * COUNT8; i += SEARCH_THREADS) {
+        uint b = i / COUNT8;
+        int k = int(i % COUNT8), e = k - LOW8 + 8;
+        taps_store(b * PITCH8, COUNT8, k, borders[b][clamp(e - 1, 0, 24)],
+                   borders[b][clamp(e, 0, 24)], borders[b][clamp(e + 1, 0, 24)]);
     }
     if (t < 4u) {
         block_sides s = sides_of(avail, block_place(4u * t), 2);
@@ -92,16 +90,17 @@ void taps8_fill(uint avail)
             left_sum += borders[t][k];
             top_sum += borders[t][9 + k];
         }
-        taps[t * PITCH8 + PITCH8 - 1u] = intra_dc(s.left, s.top, left_sum, top_sum, 3, DEPTH);
+        taps[t * PITCH8 + PITCH8 - 1u] =
+            sample_with(intra_dc(s.left, s.top, left_sum, top_sum, 3, DEPTH));
     }
     barrier();
 }
 
-void sums8_fill(ivec4 source[4])
+void sums8_fill(PAIR source[8])
 {
     uint t = gl_LocalInvocationIndex, blk = t & 15u;
     for (uint mode = t >> 4; mode < NXN_MODES; mode += MODES_AT_ONCE) {
-        ivec4 d[4] = source;
+        PAIR d[8] = source;
         predict_nxn(mode, (blk >> 2) * PITCH8, 4 * ivec2(blk & 1u, blk >> 1 & 1u), LOW8, COUNT8, d);
         atomicAdd(sums8[blk >> 2][mode], satd_of(d));
     }
@@ -124,65 +123,38 @@ void choose_8x8(uint b, uint avail)
 
 /* ---- whole components ---- */
 
-/* What plane prediction (8.3.3.4) needs of a component of size x size at a column of the tile */
-ivec3 plane_terms_of(int x, int size)
-{
-    int h = 0, v = 0, middle = size / 2, weight = size == 16 ? 5 : 34;
-    for (int k = 0; k < middle; k++) {
-        h += (k + 1) * (TILE_AT(x + middle + k, -1) - TILE_AT(x + middle - 2 - k, -1));
-        v += (k + 1) * (TILE_AT(x - 1, middle + k) - TILE_AT(x - 1, middle - 2 - k));
-    }
-    return ivec3(16 * (TILE_AT(x - 1, size - 1) + TILE_AT(x + size - 1, -1)) + 16,
-                 (weight * h + 32) >> 6, (weight * v + 32) >> 6);
-}
-
-int mean_of_chroma(uint i, block_sides s)
-{
-    int x = 12 * int(i >> 2), x0 = 4 * int(i & 1u), y0 = 2 * int(i & 2u), left = 0, top = 0;
-    for (int k = 0; k < 4; k++) {
-        left += TILE_AT(x - 1, y0 + k);
-        top += TILE_AT(x + x0 + k, -1);
-    }
-    /* in the first row and the first column one side is preferred (8.3.4) */
-    bool by_left = s.left && !(s.top && x0 > 0 && y0 == 0);
-    bool by_top = s.top && !(s.left && x0 == 0 && y0 > 0);
-    return intra_dc(by_left, by_top, left, top, 2, DEPTH);
-}
-
 /* Ways of prediction, in the order of luma */
 #define WHOLE_ROW_ABOVE 0u
 #define WHOLE_COLUMN    1u
 #define WHOLE_MEAN      2u
 
+int whole_sample(uint way, ivec3 terms, int x, ivec2 to, int mean, int middle)
+{
+    return way == WHOLE_ROW_ABOVE ? TILE_AT(x + to.x, -1)
+           : way == WHOLE_COLUMN  ? TILE_AT(x - 1, to.y)
+           : way == WHOLE_MEAN    ? mean
+                                  : plane_sample(terms, to - middle + 1);
+}
+
 /* SATD of 4x4 samples at a place of a component at column x of the tile */
-uint whole_satd(uint way, uint c, int x, ivec2 at, int mean, int middle, ivec4 d[4])
+uint whole_satd(uint way, uint c, int x, ivec2 at, int mean, int middle, PAIR d[8])
 {
     ivec3 terms = plane_terms[c];
-    [[unroll]] for (int i = 0; i < 16; i++) {
-        ivec2 to = at + ivec2(i & 3, i >> 2), off = to - middle + 1;
-        int p = way == WHOLE_ROW_ABOVE ? TILE_AT(x + to.x, -1)
-                : way == WHOLE_COLUMN  ? TILE_AT(x - 1, to.y)
-                : way == WHOLE_MEAN
-                    ? mean
-                    : clamp((terms.x + terms.y * off.x + terms.z * off.y) >> 5, 0, 255);
-        d[i >> 2][i & 3] -= p;
+    [[unroll]] for (int i = 0; i < 8; i++) {
+        ivec2 to = at + ivec2(2 * (i & 1), i >> 1);
+        d[i] -= pair_with(whole_sample(way, terms, x, to, mean, middle),
+                          whole_sample(way, terms, x, to + ivec2(1, 0), mean, middle));
     }
     return satd_of(d);
 }
 
-void luma_whole(block_sides s, ivec4 source[4])
+void luma_whole(block_sides s, PAIR source[8])
 {
     uint t = gl_LocalInvocationIndex;
-    int left = 0, top = 0;
     if (t == 0u)
         plane_terms[0] = plane_terms_of(0, 16);
-    if (t == 32u) {
-        for (int k = 0; k < 16; k++) {
-            left += TILE_AT(-1, k);
-            top += TILE_AT(k, -1);
-        }
-        means[0] = intra_dc(s.left, s.top, left, top, 4, DEPTH);
-    }
+    if (t == 32u)
+        means[0] = mean_of_luma(s);
     barrier();
     atomicAdd(sums[t >> 4], whole_satd(t >> 4, 0u, 0, own_corner(), means[0], 8, source));
     barrier();
@@ -202,7 +174,7 @@ void chroma_whole(block_sides s)
         chroma_costs[t] = weighed_bits(2u * uint(findMSB(t + 1u)) + 1u);
     barrier();
     if (t < 32u) {
-        ivec4 d[4];
+        PAIR d[8];
         uint way = mode == 0u ? WHOLE_MEAN : mode == 2u ? WHOLE_ROW_ABOVE : mode;
         int x = 12 * int(c);
         own_source(d, at + ivec2(x, 0));
@@ -217,7 +189,7 @@ void main()
 {
     uint t = gl_LocalInvocationIndex, flags = uint(pictures[gl_WorkGroupID.z].flags);
     bool big = (flags & ENC_TRANSFORM_8X8) != 0u;
-    ivec4 source[4];
+    PAIR source[8];
     search_begin();
     uint avail = uint(mbs[record_at(mb)].intra_avail);
     block_sides s = sides_of(avail, ivec2(0), 4);

@@ -14,10 +14,10 @@ void costs_fill(uint avail)
 {
     uint t = gl_LocalInvocationIndex, blk = t & 15u;
     block_sides s = sides_of(avail, block_place(blk), 1);
-    ivec4 source[4];
+    PAIR source[8];
     own_source(source, own_corner());
     for (uint mode = t >> 4; mode < NXN_MODES; mode += MODES_AT_ONCE) {
-        ivec4 d[4] = source;
+        PAIR d[8] = source;
         uint task = blk * NXN_MODES + mode;
         predict_nxn(mode, blk * PITCH4, ivec2(0), LOW4, COUNT4, d);
         nxn_costs[task] = serves(s, REC_NEEDS_NXN, mode) ? satd_of(d) : SATD_NONE;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Vectors in quarter samples (encode/reference/refine_motion.c): the half samples around the whole
- * one, then the quarter samples around the best of these, by SATD and bits. Grid: macroblocks in x,
- * references in y, pictures in z.
+ * one, then the quarter samples around the best of these, by SATD and bits. While all partitions
+ * have one vector, each 16 threads have some of the positions for all of them. Grid: macroblocks in
+ * x, references in y, pictures in z.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -15,7 +16,8 @@
 
 shared uint satds[TASKS], sums[TASKS]; /* by partition and position; sums: with bits */
 shared ivec2 centres[ENC_PARTS], steps[POSITIONS];
-shared uint known[ENC_PARTS]; /* SATD of the centres */
+shared uint known[ENC_PARTS];        /* SATD of the centres */
+shared uint quadrants[POSITIONS][4]; /* SATD of quadrants, where all partitions have one vector */
 
 /* The centre comes first, then the others in raster order. */
 ivec2 position(uint i)
@@ -104,10 +106,43 @@ void block_run(uint part, int step_size)
     }
 }
 
+bool all_are_one()
+{
+    bool one = true;
+    [[unroll]] for (int part = 1; part < ENC_PARTS; part++)
+        one = one && centres[part] == centres[0];
+    return one;
+}
+
+/* The thread's block at some of the positions */
+void positions_run(int step_size)
+{
+    uint t = gl_LocalInvocationIndex, set = uint(pictures[picture].reference[reference]);
+    ivec2 block = ivec2(t & 3u, t >> 2 & 3u), at = 16 * mb_at + 4 * block;
+    uvec4 source = load4x4(int(plane_origin(pictures[picture].source, 0u)) +
+                           at.y * int(plane_stride(0u)) + at.x);
+    [[dont_unroll]] for (uint i = t >> 4; i < POSITIONS; i += SEARCH_THREADS / 16) {
+        ivec2 mv = centres[0] + step_size * steps[i];
+        if (i > 0u || step_size == 2)
+            atomicAdd(quadrants[i][2 * (block.y >> 1) + (block.x >> 1)],
+                      satd4_of(source, predict4x4(two_samples_at(set, 4 * at + mv))));
+    }
+}
+
+/* A partition's part of the quadrants */
+uint quadrants_of(uint part, uint i)
+{
+    uint sum = 0u;
+    [[unroll]] for (uint q = 0u; q < 4u; q++)
+        sum += (part_quadrants[part] >> q & 1u) != 0u ? quadrants[i][q] : 0u;
+    return sum;
+}
+
 void task_sum(uint task, int step_size, ivec2 predicted)
 {
     uint part = task / POSITIONS;
     ivec2 mv = centres[part] + step_size * steps[task % POSITIONS];
+    satds[task] += quadrants_of(part, task % POSITIONS);
     sums[task] = allowed(mv) ? satds[task] + vector_cost(mv, predicted) : NO_COST;
 }
 
@@ -138,8 +173,14 @@ void main()
         barrier();
         for (uint task = t; task < TASKS; task += SEARCH_THREADS)
             satds[task] = task % POSITIONS == 0u ? known[task / POSITIONS] : 0u;
+        if (t < 4u * POSITIONS)
+            quadrants[t >> 2][t & 3u] = 0u;
+        bool one = all_are_one();
         barrier();
-        block_run(part_of(t), step_size);
+        if (one)
+            positions_run(step_size);
+        else
+            block_run(part_of(t), step_size);
         barrier();
         for (uint task = t; task < TASKS; task += SEARCH_THREADS)
             task_sum(task, step_size, predicted);

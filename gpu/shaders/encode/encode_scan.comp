@@ -9,10 +9,11 @@
 #extension GL_EXT_control_flow_attributes : require
 #include "gpu/shaders/lib/encode_common.glsl"
 
-#define THREADS 256
-#define RUN     8 /* macroblocks of a thread, one after the other */
+/* A power of two; the device says how many are possible. */
+layout(constant_id = 0) const uint THREADS = 256;
+#define RUN 8 /* macroblocks of a thread, one after the other */
 
-layout(local_size_x = THREADS) in;
+layout(local_size_x_id = 0) in;
 
 layout(set = 0, binding = ENC_BIND_MBS, scalar) buffer mb_buffer
 {

@@ -11,6 +11,7 @@
 #extension GL_EXT_control_flow_attributes : require
 #define SEARCH_THREADS 256
 #include "gpu/shaders/lib/encode_search.glsl"
+#include "gpu/shaders/lib/encode_pairs.glsl"
 
 #define RANGE  16
 #define SIDE   (2 * RANGE + 1)
@@ -33,7 +34,7 @@ ivec2 tile_at; /* its first macroblock */
 #define ORDER_BITS 11
 
 /* The thread's block at all positions of a row */
-void row_sums(uint third, uint block, ivec4 source[4], int y)
+void row_sums(uint third, uint block, four_pairs source[4], int y)
 {
     int stride = int(plane_stride(ENC_PLANE_FOURTH));
     ivec2 at = 4 * min(tile_at + ivec2(block % BLOCKS, block / BLOCKS),
@@ -42,23 +43,26 @@ void row_sums(uint third, uint block, ivec4 source[4], int y)
     int from = int(plane_origin(uint(pictures[picture].reference[reference]), ENC_PLANE_FOURTH)) +
                at.y * stride + at.x;
     uvec4 window, next;
-    [[unroll]] for (int i = 0; i < 4; i++)
+    PAIR even[4];
+    [[unroll]] for (int i = 0; i < 4; i++) {
         window[i] = four_samples(from + i * stride);
+        even[i] = pair_of(window[i]);
+    }
     [[dont_unroll]] for (int x = 0; x < SIDE; x += 4) {
         [[unroll]] for (int i = 0; i < 4; i++)
             next[i] = four_samples(from + i * stride + x + 4);
         uint sums[4];
         [[unroll]] for (int k = 0; k < 4; k++) {
-            int sum = 0;
+            PAIR sum = PAIR_NONE; /* of eight samples each */
             [[unroll]] for (int i = 0; i < 4; i++) {
-                ivec4 v = ivec4(window[i] & 255u, window[i] >> 8 & 255u, window[i] >> 16 & 255u,
-                                window[i] >> 24);
-                ivec4 d = abs(source[i] - v);
-                sum += d.x + d.y + d.z + d.w;
+                PAIR odd = pair_of(window[i] >> 8);
+                sum += pairs_sad(source[i], even[i], odd);
                 window[i] = window[i] >> 8 | next[i] << 24;
                 next[i] >>= 8;
+                /* at the next position the samples that were odd are even */
+                even[i] = odd;
             }
-            sums[k] = uint(sum);
+            sums[k] = pair_sum(sum);
         }
         sads[third][block][x / 2] = sums[0] | sums[1] << 16;
         if (x + 2 < SIDE)
@@ -125,12 +129,11 @@ void main()
     ivec2 at = tile_at + ivec2(block % BLOCKS, block / BLOCKS);
     int stride = int(plane_stride(ENC_PLANE_FOURTH)),
         from = int(plane_origin(pictures[picture].source, ENC_PLANE_FOURTH)) - 2 * stride - 2;
-    ivec4 source[4];
+    four_pairs source[4];
     bool counts = third < THIRDS;
     at = 4 * min(at, ivec2(args.mb_width, args.mb_height));
     [[unroll]] for (int i = 0; i < 4; i++) {
-        uint v = four_samples(from + (at.y + i) * stride + at.x);
-        source[i] = ivec4(v & 255u, v >> 8 & 255u, v >> 16 & 255u, v >> 24);
+        source[i] = pairs_of(four_samples(from + (at.y + i) * stride + at.x));
     }
     mb_at = tile_at + ivec2(block % TILE, block / TILE);
     mb = uint(mb_at.y) * args.mb_width + uint(mb_at.x);

@@ -7,6 +7,7 @@
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
 #include "gpu/shaders/lib/encode_search.glsl"
+#include "gpu/shaders/lib/encode_pairs.glsl"
 
 #define RANGE      3
 #define SIDE       (2 * RANGE + 1)
@@ -48,35 +49,33 @@ int reference_at(int y, ivec2 mv)
     return row_at(uint(pictures[picture].reference[reference]), y, mv);
 }
 
-ivec4 samples_of(uint v)
-{
-    return ivec4(v & 255u, v >> 8 & 255u, v >> 16 & 255u, v >> 24);
-}
-
-uint sad4(ivec4 source, uint v)
-{
-    ivec4 d = abs(source - samples_of(v));
-    return uint(d.x + d.y + d.z + d.w);
-}
-
 /* The row at a row of positions. Those that are not allowed are summed up, too: they lie inside
  * the margins, or are not used. */
-void strip_sums(ivec4 source[2], int y, int row, ivec2 centre)
+void strip_sums(four_pairs source[2], int y, int row, ivec2 centre)
 {
     int at = reference_at(y, centre + ivec2(-RANGE, row - RANGE));
     uint window[4];
+    PAIR even[2], odd[2];
     [[unroll]] for (int k = 0; k < 4; k++)
         window[k] = four_samples(at + 4 * k);
+    [[unroll]] for (int k = 0; k < 2; k++)
+        even[k] = pair_of(window[k]);
     [[unroll]] for (int x = 0; x < SIDE; x++) {
-        atomicAdd(sums[row * SIDE + x], sad4(source[0], window[0]) + sad4(source[1], window[1]));
+        [[unroll]] for (int k = 0; k < 2; k++)
+            odd[k] = pair_of(window[k] >> 8);
+        /* four samples each */
+        atomicAdd(sums[row * SIDE + x], pair_sum(pairs_sad(source[0], even[0], odd[0]) +
+                                                 pairs_sad(source[1], even[1], odd[1])));
         [[unroll]] for (int k = 0; k < 3; k++)
             window[k] = window[k] >> 8 | window[k + 1] << 24;
         window[3] >>= 8;
+        /* at the next position the samples that were odd are even */
+        even = odd;
     }
 }
 
 /* Cost and number of the best candidate */
-uvec2 candidate_choose(ivec4 source[2], int y, uint i)
+uvec2 candidate_choose(four_pairs source[2], int y, uint i)
 {
     uint t = gl_LocalInvocationIndex, cost = NO_COST;
     if (t < CANDIDATES) {
@@ -103,7 +102,8 @@ void main()
         return;
     uint t = gl_LocalInvocationIndex, strip = t / ROWS, cost = NO_COST;
     int y = int(t % ROWS), from = row_at(pictures[picture].source, y, ivec2(0));
-    ivec4 source[2] = ivec4[2](samples_of(four_samples(from)), samples_of(four_samples(from + 4)));
+    four_pairs source[2] =
+        four_pairs[2](pairs_of(plane_words[from >> 2]), pairs_of(plane_words[(from >> 2) + 1]));
     uvec2 first = candidate_choose(source, y, strip);
     ivec2 centre = candidates[first.y];
     if (strip < SIDE)

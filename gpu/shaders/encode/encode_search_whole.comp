@@ -7,10 +7,11 @@
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
 #include "gpu/shaders/lib/encode_search.glsl"
+#include "gpu/shaders/lib/encode_pairs.glsl"
 
 layout(set = 0, binding = ENC_BIND_LAST, scalar) readonly buffer last_buffer
 {
-    rec_motion last[];
+    enc_last last[];
 };
 
 #define RANGE      3
@@ -53,7 +54,7 @@ bool candidate(uint i, out ivec2 mv)
         mv = 2 * ivec2(at.half_size[0], at.half_size[1]);
     } else {
         uint at = pictures[picture].last * args.mb_width * args.mb_height + address;
-        mv = (ivec2(last[at].mv[0][5][0], last[at].mv[0][5][1]) * int(reference + 1u) + 2) >> 2;
+        mv = (ivec2(last[at].mv[0], last[at].mv[1]) * int(reference + 1u) + 2) >> 2;
     }
     return true;
 }
@@ -65,33 +66,28 @@ int source_at(int y)
            (16 * mb_at.y + y) * int(plane_stride(0u)) + 16 * mb_at.x;
 }
 
+uint source_word(int y, int k)
+{
+    return plane_words[(source_at(y) >> 2) + k];
+}
+
 int reference_at(int y, ivec2 mv)
 {
     return int(plane_origin(uint(pictures[picture].reference[reference]), 0u)) +
            (16 * mb_at.y + y + mv.y) * int(plane_stride(0u)) + 16 * mb_at.x + mv.x;
 }
 
-ivec4 samples_of(uint v)
-{
-    return ivec4(v & 255u, v >> 8 & 255u, v >> 16 & 255u, v >> 24);
-}
-
-uint sad4(ivec4 source, uint v)
-{
-    ivec4 d = abs(source - samples_of(v));
-    return uint(d.x + d.y + d.z + d.w);
-}
-
 /* A row of the macroblock at a candidate */
 void candidate_row(uint i, int y)
 {
-    uint sum = 0u;
+    PAIR sum = PAIR_NONE; /* of eight samples each */
     if (!usable[i])
         return;
-    for (int k = 0; k < 4; k++)
-        sum += sad4(samples_of(four_samples(source_at(y) + 4 * k)),
-                    four_samples(reference_at(y, candidates[i]) + 4 * k));
-    atomicAdd(candidate_sums[i], sum);
+    [[unroll]] for (int k = 0; k < 4; k++) {
+        uint v = four_samples(reference_at(y, candidates[i]) + 4 * k);
+        sum += pairs_sad(pairs_of(source_word(y, k)), pair_of(v), pair_of(v >> 8));
+    }
+    atomicAdd(candidate_sums[i], pair_sum(sum));
 }
 
 /* The best candidate */
@@ -119,25 +115,31 @@ void strip_sums(uint strip, ivec2 centre)
     bool still = row == SIDE;
     int at = reference_at(y, still ? ivec2(0) : centre + ivec2(-RANGE, row - RANGE));
     uint window[4], next = four_samples(at + 16), after = four_samples(at + 20);
-    ivec4 source[4];
+    four_pairs source[4];
+    PAIR even[4], odd[4];
     [[unroll]] for (int k = 0; k < 4; k++) {
-        source[k] = samples_of(four_samples(source_at(y) + 4 * k));
+        source[k] = pairs_of(source_word(y, k));
         window[k] = four_samples(at + 4 * k);
+        even[k] = pair_of(window[k]);
     }
     [[dont_unroll]] for (int x = 0; x < (still ? 1 : SIDE); x++) {
         uint i = still ? 0u : uint(row * SIDE + x) + 1u, q = uint(y >> 3) * 2u;
-        atomicAdd(quadrants[i][q], sad4(source[0], window[0]) + sad4(source[1], window[1]));
-        atomicAdd(quadrants[i][q + 1u], sad4(source[2], window[2]) + sad4(source[3], window[3]));
+        [[unroll]] for (int k = 0; k < 4; k++)
+            odd[k] = pair_of(window[k] >> 8);
+        /* four samples each */
+        atomicAdd(quadrants[i][q], pair_sum(pairs_sad(source[0], even[0], odd[0]) +
+                                            pairs_sad(source[1], even[1], odd[1])));
+        atomicAdd(quadrants[i][q + 1u], pair_sum(pairs_sad(source[2], even[2], odd[2]) +
+                                                 pairs_sad(source[3], even[3], odd[3])));
         [[unroll]] for (int k = 0; k < 3; k++)
             window[k] = window[k] >> 8 | window[k + 1] << 24;
         window[3] = window[3] >> 8 | next << 24;
         next = next >> 8 | after << 24;
         after >>= 8;
+        /* at the next position the samples that were odd are even */
+        even = odd;
     }
 }
-
-/* Quadrants of a partition, a bit each */
-const uint part_quadrants[ENC_PARTS] = uint[ENC_PARTS](15u, 3u, 12u, 5u, 10u, 1u, 2u, 4u, 8u);
 
 uint part_cost(uint part, uint i)
 {

@@ -3,8 +3,9 @@
  * Deblocking strengths of all edges (8.7.2.1), and their thresholds (8.7.2.2), as
  * deblock_strength.comp makes them for any stream. Here a reference index says which picture it is,
  * and list 1 is empty. 32 threads do one macroblock. Each computes one strength, of four luma
- * samples of an edge. The first nine also compute one set of thresholds each. Grid: groups of four
- * macroblocks in x, pictures in z.
+ * samples of an edge. The first nine also compute one set of thresholds each. The vector in the
+ * middle is kept for the search of the picture that follows. Grid: groups of four macroblocks in x,
+ * pictures in z.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -25,6 +26,11 @@ layout(set = 0, binding = ENC_BIND_MOTION, scalar) readonly buffer motion_buffer
 layout(set = 0, binding = ENC_BIND_STRENGTHS, scalar) writeonly buffer strength_buffer
 {
     uint strengths[];
+};
+
+layout(set = 0, binding = ENC_BIND_LAST, scalar) writeonly buffer last_buffer
+{
+    enc_last last[];
 };
 
 shared uint words[ENC_STRENGTH_MBS * 4];
@@ -90,6 +96,8 @@ void main()
         return;
     if (t < 4u)
         strengths[at * STRENGTH_WORDS + t] = words[local_mb * 4u + t];
+    if (t < 2u)
+        last[pictures[gl_WorkGroupID.z].kept * count + address].mv[t] = motion[at].mv[0][5][t];
     if (t < 9u) {
         uint place = t / 3u, other = place == STRENGTH_LEFT  ? left
                                      : place == STRENGTH_TOP ? top

@@ -17,7 +17,7 @@
 #define ENC_BIND_PICTURES   0
 #define ENC_BIND_FRAMES     1 /* samples of whole macroblocks, without margins: Y, Cb, Cr */
 #define ENC_BIND_PLANES     2
-#define ENC_BIND_LAST       3 /* rec_motion of pictures: two of each stream */
+#define ENC_BIND_LAST       3 /* enc_last of pictures: two of each stream */
 #define ENC_BIND_SEARCH     4 /* by reference, then by macroblock */
 #define ENC_BIND_MOTION     5 /* rec_motion: two fields, of this round and of the one before */
 #define ENC_BIND_QUANTISER  6
@@ -131,6 +131,11 @@ struct enc_search {
     ENC_STRUCT enc_found part[ENC_PARTS];
 };
 
+/* The vector in the middle of a macroblock, for the search of the picture that follows */
+struct enc_last {
+    REC_I16 mv[2];
+};
+
 /* The quantiser at a QP modulo 6 (encode/reference/quantise.h) */
 struct enc_quantiser {
     REC_I32 factor4[16], factor8[64];
@@ -163,12 +168,13 @@ struct enc_coding {
 #define ENC_CODING_LEVELS 1u /* the residual has levels */
 #define ENC_CODING_8X8    2u /* by 8x8 transforms */
 #define ENC_CODING_NONE   4u /* the prediction alone was better */
-#define ENC_CODING_KNOWN  8u /* of the other motion: it is one vector in the newest reference */
+#define ENC_CODING_KNOWN  8u /* the first round's result has this motion */
 
-/* The best motion, and another one: its vector */
+/* What first rounds leave for second ones: SATD by predicted vectors in the newest reference, the
+ * last one that of P_Skip; the coding of the motion */
 struct enc_codings {
-    ENC_STRUCT enc_coding of[2];
-    REC_I16 mv[2];
+    ENC_STRUCT enc_found tried[ENC_PARTS + 1];
+    ENC_STRUCT enc_coding own;
 };
 
 /* What follows from a macroblock's records, for its own syntax and that of those beside it */
@@ -249,9 +255,10 @@ struct enc_take_args {
 _Static_assert(sizeof(struct enc_take_args) == 48, "enc_take_args");
 _Static_assert(sizeof(struct enc_picture) == 64, "enc_picture");
 _Static_assert(sizeof(struct enc_search) == 84, "enc_search");
+_Static_assert(sizeof(struct enc_last) == 4, "enc_last");
 _Static_assert(sizeof(struct enc_intra) == 68, "enc_intra");
 _Static_assert(sizeof(struct enc_analysis) == 8, "enc_analysis");
-_Static_assert(sizeof(struct enc_codings) == 28, "enc_codings");
+_Static_assert(sizeof(struct enc_codings) == 92, "enc_codings");
 _Static_assert(sizeof(struct enc_syntax) == 48, "enc_syntax");
 _Static_assert(sizeof(struct enc_place) == 68, "enc_place");
 _Static_assert(sizeof(struct enc_total) == 40, "enc_total");

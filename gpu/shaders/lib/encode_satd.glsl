@@ -6,6 +6,10 @@
 #ifndef PELTON_ENCODE_SATD_GLSL
 #define PELTON_ENCODE_SATD_GLSL
 
+#extension GL_EXT_control_flow_attributes : require
+
+#include "gpu/shaders/lib/encode_pairs.glsl"
+
 /* Corner and size of partitions, in units of 8 samples */
 const ivec4 part_places[ENC_PARTS] = ivec4[ENC_PARTS](
     ivec4(0, 0, 2, 2), ivec4(0, 0, 2, 1), ivec4(0, 1, 2, 1), ivec4(0, 0, 1, 2), ivec4(1, 0, 1, 2),
@@ -40,6 +44,20 @@ uint mean4(uint a, uint b)
 #define EVEN(v) ((v)&0x00ff00ffu)
 #define ODD(v)  ((v) >> 8 & 0x00ff00ffu)
 
+#ifdef PELTON_HALF
+/* Half of the SATD of 4x4 samples, a word a row, and their prediction */
+uint satd4_of(uvec4 source, uvec4 p)
+{
+    f16vec2 sums[4], differences[4];
+    [[unroll]] for (int y = 0; y < 4; y++) {
+        f16vec2 even = pair_of(source[y]) - pair_of(p[y]);
+        f16vec2 odd = pair_of(source[y] >> 8) - pair_of(p[y] >> 8);
+        sums[y] = even + odd;
+        differences[y] = even - odd;
+    }
+    return satd_rows(sums) + satd_rows(differences);
+}
+#else
 /* The greater magnitude of both parts: half of what their sum and their difference have together */
 uint greater_part(uint v)
 {
@@ -60,6 +78,8 @@ uint satd4_of(uvec4 source, uvec4 p)
     uvec4 even = EVEN(source) - EVEN(p), odd = ODD(source) - ODD(p);
     return satd_rows(even + odd) + satd_rows(even - odd);
 }
+
+#endif
 
 uvec4 load4x4(int at)
 {

@@ -28,6 +28,9 @@ layout(set = 0, binding = ENC_BIND_SEARCH, scalar) buffer search_buffer
     enc_search search[];
 };
 
+/* Quadrants of a partition, a bit each */
+const uint part_quadrants[ENC_PARTS] = uint[ENC_PARTS](15u, 3u, 12u, 5u, 10u, 1u, 2u, 4u, 8u);
+
 shared uint costs[SEARCH_THREADS], orders[SEARCH_THREADS];
 
 /* What the workgroup searches, the same in all threads */

@@ -8,6 +8,7 @@
 #define PELTON_ENCODE_SOURCE_GLSL
 
 #include "gpu/shaders/lib/encode_intra.glsl"
+#include "gpu/shaders/lib/encode_pairs.glsl"
 
 layout(set = 0, binding = ENC_BIND_INTRA, scalar) buffer intra_buffer
 {
@@ -54,16 +55,15 @@ void tile_source(bool chroma)
     barrier();
 }
 
-/* SATD of 4x4 differences: the last sums and differences of two values are twice the greater one */
-uint satd_of(ivec4 d[4])
+/* Half of the SATD of 4x4 differences, two pairs a row */
+uint satd_of(PAIR d[8])
 {
-    ivec4 v[4];
+    PAIR sums[4], differences[4];
     [[unroll]] for (int y = 0; y < 4; y++) {
-        ivec2 s = d[y].xy + d[y].zw, t = d[y].xy - d[y].zw;
-        v[y] = ivec4(s.x + s.y, s.x - s.y, t.x + t.y, t.x - t.y);
+        sums[y] = d[2 * y] + d[2 * y + 1];
+        differences[y] = d[2 * y] - d[2 * y + 1];
     }
-    ivec4 sum = max(abs(v[0] + v[2]), abs(v[1] + v[3])) + max(abs(v[0] - v[2]), abs(v[1] - v[3]));
-    return uint(sum.x + sum.y + sum.z + sum.w);
+    return satd_rows(sums) + satd_rows(differences);
 }
 
 /* Corner of the thread's 4x4 samples of luma */
@@ -72,10 +72,11 @@ ivec2 own_corner()
     return 4 * block_place(gl_LocalInvocationIndex & 15u);
 }
 
-void own_source(out ivec4 d[4], ivec2 at)
+void own_source(out PAIR d[8], ivec2 at)
 {
-    [[unroll]] for (int i = 0; i < 16; i++)
-        d[i >> 2][i & 3] = TILE_AT(at.x + (i & 3), at.y + (i >> 2));
+    [[unroll]] for (int i = 0; i < 8; i++)
+        d[i] = pair_with(TILE_AT(at.x + 2 * (i & 1), at.y + (i >> 1)),
+                         TILE_AT(at.x + 2 * (i & 1) + 1, at.y + (i >> 1)));
 }
 
 /* ---- filtered borders ---- */
@@ -88,45 +89,60 @@ void own_source(out ivec4 d[4], ivec2 at)
 #define LOW8   9
 #define COUNT8 26
 #define PITCH8 (3 * COUNT8 + 1)
-shared int taps[16 * PITCH4];
+shared SAMPLE taps[16 * PITCH4];
 
-int by_taps(int before, int e, int next, int kind)
+/* E(e) in all ways, of the block whose taps begin at `first` */
+void taps_store(uint first, int count, int i, int before, int e, int next)
 {
-    return kind == 0 ? e : kind == 1 ? (e + next + 1) >> 1 : (before + 2 * e + next + 2) >> 2;
+    int at = int(first) + i;
+    taps[at] = sample_with(e);
+    taps[at + count] = sample_with((e + next + 1) >> 1);
+    taps[at + 2 * count] = sample_with((before + 2 * e + next + 2) >> 2);
 }
 
 /* Of all 4x4 blocks, from the tile */
 void taps4_fill(uint avail)
 {
-    for (uint i = gl_LocalInvocationIndex; i < 16u * PITCH4; i += SEARCH_THREADS) {
-        ivec2 place = block_place(i / PITCH4), at = 4 * place;
-        int k = int(i % PITCH4), e = k % COUNT4 - LOW4;
+    uint t = gl_LocalInvocationIndex;
+    for (uint i = t; i < 16u * COUNT4; i += SEARCH_THREADS) {
+        ivec2 place = block_place(i / COUNT4), at = 4 * place;
+        int k = int(i % COUNT4), e = k - LOW4;
+        int last = sides_of(avail, place, 1).right ? 8 : 4;
+        taps_store(i / COUNT4 * PITCH4, COUNT4, k, border4(at.x, at.y, e - 1, last),
+                   border4(at.x, at.y, e, last), border4(at.x, at.y, e + 1, last));
+    }
+    if (t < 16u) {
+        ivec2 place = block_place(t), at = 4 * place;
         block_sides s = sides_of(avail, place, 1);
-        int last = s.right ? 8 : 4;
-        taps[i] = k == PITCH4 - 1
-                      ? intra_4x4(2, at.x, at.y, 0, 0, s.left, s.top, s.right, DEPTH)
-                      : by_taps(border4(at.x, at.y, e - 1, last), border4(at.x, at.y, e, last),
-                                border4(at.x, at.y, e + 1, last), k / COUNT4);
+        taps[t * PITCH4 + PITCH4 - 1] =
+            sample_with(intra_4x4(2, at.x, at.y, 0, 0, s.left, s.top, s.right, DEPTH));
     }
     barrier();
 }
 
-/* Of the 4x4 samples at `at` in the block whose taps begin there. mode: a constant */
-void predict_by(int mode, uint first, ivec2 at, int low, int count, inout ivec4 d[4])
+/* The tap that predicts sample (x, y) of the block whose taps begin at `first`. mode: a constant */
+SAMPLE tap_of(int mode, uint first, int x, int y, int low, int count)
 {
-    [[unroll]] for (int i = 0; i < 16; i++) {
-        ivec2 from = intra_direction(mode, at.x + (i & 3), at.y + (i >> 2));
-        int e = clamp(from.x, -low, count - 1 - low);
-        d[i >> 2][i & 3] -= taps[int(first) + (from.y - 1) * count + e + low];
+    ivec2 from = intra_direction(mode, x, y);
+    return taps[int(first) + (from.y - 1) * count + clamp(from.x, -low, count - 1 - low) + low];
+}
+
+/* Of the 4x4 samples at `at` */
+void predict_by(int mode, uint first, ivec2 at, int low, int count, inout PAIR d[8])
+{
+    [[unroll]] for (int i = 0; i < 8; i++) {
+        int x = at.x + 2 * (i & 1), y = at.y + (i >> 1);
+        d[i] -=
+            PAIR(tap_of(mode, first, x, y, low, count), tap_of(mode, first, x + 1, y, low, count));
     }
 }
 
 /* d: source samples, and then their differences from the prediction */
-void predict_nxn(uint mode, uint first, ivec2 at, int low, int count, inout ivec4 d[4])
+void predict_nxn(uint mode, uint first, ivec2 at, int low, int count, inout PAIR d[8])
 {
     if (mode == 2u) {
-        [[unroll]] for (int y = 0; y < 4; y++)
-            d[y] -= taps[int(first) + 3 * count];
+        [[unroll]] for (int i = 0; i < 8; i++)
+            d[i] -= PAIR(taps[int(first) + 3 * count]);
         return;
     }
     switch (mode) {

@@ -131,7 +131,8 @@ static void beside_open(struct beside *b, const struct encoding *encoding,
                                        .streams = STREAMS,
                                        .sources = STREAMS,
                                        .sets = SETS,
-                                       .wavefront = wavefront};
+                                       .wavefront = wavefront,
+                                       .no_halves = wavefront == ENCODE_AT_ONCE};
     memset(b, 0, sizeof(*b));
     b->encoding = *encoding;
     assert_int_equal(encoding_check(&b->encoding, &b->limits, why), 0);
