@@ -79,6 +79,8 @@ static bool picture_may_begin(const struct window *w, const struct picture *p,
 
 struct picture *rows_take(struct schedule *s, struct slots *st)
 {
+    if (s->live.pictures > 1) /* others come between parts, and each would begin at row 0 again */
+        return NULL;
     for (struct window *w = s->windows; w; w = w->next) {
         struct picture *p = w->waiting;
         if (!picture_may_begin(w, p, st) || (!p->slot.slots && !st->free_count))

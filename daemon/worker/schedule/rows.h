@@ -5,7 +5,8 @@
  * A picture of one slice takes its coder longer than the device. So a second coder, which follows
  * the first one, tells when some rows are derived and checked. The device reconstructs these while
  * the coder goes on. The picture's own batch then does the rest: its last rows, deblocking and
- * delivery. Rows that are done count for nothing where the picture turns out to be damaged.
+ * delivery. Rows that are done count for nothing where the picture turns out to be damaged. While
+ * several LIVE pictures are in work none has parts.
  *
  * Thread: any, with the engine's lock.
  */

@@ -93,7 +93,7 @@ static void test_begin(void **state)
     struct world *w = world();
     w->s.setting.tuning.rows = 0;
     rows_begin(&w->s, &w->p);
-    assert_int_equal(w->p.rows.step, LIVE_ROWS_PARTS > 1 ? HEIGHT / LIVE_ROWS_PARTS : 0);
+    assert_int_equal(w->p.rows.step, HEIGHT / LIVE_ROWS_PARTS);
     w->p.rows.step = 0;
     w->pic.mb_count = LIVE_ROWS_MBS - 1;
     rows_begin(&w->s, &w->p);
@@ -170,6 +170,9 @@ static void test_take(void **state)
     w->p.rows.refused = true;
     refuse(w);
     w->p.rows.refused = false;
+    w->s.live.pictures = 2;
+    refuse(w);
+    w->s.live.pictures = 1;
     uint32_t free_count = w->slots.free_count;
     w->slots.free_count = 0;
     refuse(w);
