@@ -34,7 +34,11 @@ static inline unsigned h264_coeff_blocks_per_mb(const struct h264_sps *sps)
 
 /* Slices take coefficient blocks from arrays.coeff_block_count in chunks. A chunk is never less
  * than the blocks of a macroblock. The capacity is that of all macroblocks, and one chunk for each
- * slice. */
+ * slice. Where one slice is the picture, it takes all, and there may be less at first. */
 #define H264_COEFF_BLOCK_CHUNK 64
+
+/* Step 2, h264_picture_alloc_growing: more room; the first `used` blocks stay. False: there is room
+ * for all that the macroblocks can have, or no memory. */
+bool h264_picture_grow_coeffs(struct h264_picture *pic, uint32_t used);
 
 #endif

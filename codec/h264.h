@@ -272,6 +272,9 @@ void h264_scratch_free(struct h264_scratch *scratch);
  * picture. Returns H264_ERR_NOMEM: then neither the picture nor one that h264_picture_colocated
  * relates to it goes through steps 2 and 3. */
 int h264_picture_alloc(struct h264_picture *pic);
+/* The same with room for so many coefficient blocks at first, where one slice is the picture. Step
+ * 2 makes more room as it goes on, which moves the coefficients: nobody may read them meanwhile. */
+int h264_picture_alloc_growing(struct h264_picture *pic, uint32_t coeff_blocks);
 /* Frees the arrays and the results of step 3. The picture is as before it had arrays. */
 void h264_picture_free_arrays(struct h264_picture *pic);
 

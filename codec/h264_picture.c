@@ -247,19 +247,47 @@ static int alloc_arrays(struct h264_picture *pic, uint32_t coeff_blocks,
     return H264_OK;
 }
 
+static uint32_t most_coeff_blocks(const struct h264_picture *pic)
+{
+    return pic->mb_count * h264_coeff_blocks_per_mb(pic->sps) +
+           pic->slice_count * H264_COEFF_BLOCK_CHUNK;
+}
+
 int h264_picture_alloc(struct h264_picture *pic)
 {
+    return h264_picture_alloc_growing(pic, UINT32_MAX);
+}
+
+int h264_picture_alloc_growing(struct h264_picture *pic, uint32_t coeff_blocks)
+{
     size_t n = pic->mb_count;
-    int error = alloc_arrays(pic,
-                             pic->mb_count * h264_coeff_blocks_per_mb(pic->sps) +
-                                 pic->slice_count * H264_COEFF_BLOCK_CHUNK,
-                             NULL, true);
+    uint32_t most = most_coeff_blocks(pic);
+    bool grows = pic->slice_count == 1 && coeff_blocks && coeff_blocks < most;
+    int error = alloc_arrays(pic, grows ? coeff_blocks : most, NULL, true);
     if (error)
         return error;
     for (size_t i = 0; i < n; i++)
         pic->arrays.mbs[i] = (struct rec_mb){.slice = REC_NO_SLICE, .kind = REC_MB_MISSING};
     memset(pic->arrays.syntax, 0, n * sizeof(*pic->arrays.syntax));
     return H264_OK;
+}
+
+bool h264_picture_grow_coeffs(struct h264_picture *pic, uint32_t used)
+{
+    struct h264_arrays *a = &pic->arrays;
+    size_t block = (size_t)16 * h264_coeff_bytes(pic->sps);
+    uint32_t most = most_coeff_blocks(pic), capacity = a->coeff_block_capacity;
+    if (pic->slice_count != 1 || capacity >= most)
+        return false;
+    capacity = capacity < most / 2 ? 2 * capacity : most;
+    void *grown = h264_alloc(pic->holder.allocator, capacity * block);
+    if (!grown)
+        return false;
+    memcpy(grown, a->coeffs, used * block);
+    free_coeffs(pic);
+    a->coeffs = grown;
+    a->coeff_block_capacity = capacity;
+    return true;
 }
 
 int h264_picture_alloc_blocks(struct h264_picture *pic, uint32_t coeff_blocks,

@@ -3,6 +3,7 @@
  * The state of a slice that its macroblocks change: QP, room for coefficient blocks, and the next
  * address.
  */
+#include "codec/arrays.h"
 #include "codec/macroblock.h"
 
 /* 7.4.5, 8.5.8 */
@@ -18,6 +19,20 @@ void h264_set_qp(struct mb_parser *p, int qp)
     }
 }
 
+/* The picture's only slice. */
+static bool reserve_alone(struct mb_parser *p)
+{
+    struct h264_arrays *a = &p->pic->arrays;
+    while (a->coeff_block_capacity - p->chunk.next < p->chunk.per_mb) {
+        if (!h264_picture_grow_coeffs(p->pic, p->chunk.next))
+            return false;
+        p->to.coeffs = a->coeffs;
+    }
+    p->chunk.end = a->coeff_block_capacity;
+    atomic_store_explicit(&a->coeff_block_count, p->chunk.end, memory_order_relaxed);
+    return true;
+}
+
 bool h264_coeff_blocks_reserve(struct mb_parser *p)
 {
     /* end_mb - addr counts other groups too */
@@ -25,7 +40,9 @@ bool h264_coeff_blocks_reserve(struct mb_parser *p)
 
     if (p->chunk.end - p->chunk.next >= p->chunk.per_mb)
         return true;
-    if (p->pic->slice_count > 1 && mbs > COEFF_BLOCK_CHUNK_MBS)
+    if (p->pic->slice_count == 1)
+        return reserve_alone(p);
+    if (mbs > COEFF_BLOCK_CHUNK_MBS)
         mbs = COEFF_BLOCK_CHUNK_MBS;
     n = mbs * p->chunk.per_mb;
     start = atomic_load_explicit(&p->pic->arrays.coeff_block_count, memory_order_relaxed);

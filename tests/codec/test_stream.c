@@ -96,6 +96,72 @@ static void test_many_slices(void **state)
     close_stream(&c);
 }
 
+/* ---- room for coefficients ---- */
+
+enum { PCM_MBS = 12, PCM_BLOCKS = 24, I_PCM = 25 /* mb_type */, I_PCM_BITS = 9 };
+
+/* An I slice of macroblocks I_PCM. */
+static void feed_pcm(struct ctx *c)
+{
+    struct bw w = {.bits = 0};
+    write_slice(&w, &IDR(.data = I_PCM + 1, .data_bits = I_PCM_BITS), &c->sps, &c->pps);
+    do /* without the stop bit */
+        w.bits--;
+    while (!(w.buf[w.bits / 8] >> (7 - w.bits % 8) & 1));
+    w.buf[w.bits / 8] &= (uint8_t) ~(0x80 >> w.bits % 8);
+    for (unsigned i = 0; i < PCM_MBS; i++) {
+        if (i)
+            bw_ue(&w, I_PCM);
+        w.bits = (w.bits + 7) & ~(size_t)7;
+        for (unsigned k = 0; k < 384; k++)
+            bw_u(&w, 8, 1 + (i * 7 + k) % 255);
+    }
+    bw_trailing(&w);
+    assert_int_equal(feed(c, &w), H264_OK);
+    flush(c);
+}
+
+static void *get_nothing(void *ctx, size_t size)
+{
+    return NULL;
+}
+
+static void test_coefficients_grow(void **state)
+{
+    enum { BYTES = PCM_MBS * PCM_BLOCKS * 32 };
+    struct ctx c = plain_ctx(4, 1);
+    struct h264_scratch *scratch = h264_scratch_create();
+    uint8_t *want = malloc(BYTES);
+    open_stream(&c);
+    feed_pcm(&c);
+    struct h264_picture *pic = c.decoded[0];
+    struct h264_slice *only = &pic->slices[0];
+    assert_int_equal(h264_slice_decode(only, scratch), H264_OK);
+    memcpy(want, pic->arrays.coeffs, BYTES);
+    h264_picture_free_arrays(pic);
+    assert_int_equal(h264_picture_alloc_growing(pic, 5), H264_OK);
+    assert_int_equal(pic->arrays.coeff_block_capacity, 5);
+    assert_int_equal(h264_slice_decode(only, scratch), H264_OK);
+    assert_int_equal(only->mbs_decoded, PCM_MBS);
+    assert_memory_equal(pic->arrays.coeffs, want, BYTES);
+    uint32_t blocks;
+    assert_true(h264_picture_intact(pic, &blocks) && blocks == PCM_MBS * PCM_BLOCKS);
+    assert_int_equal(pic->arrays.coeff_block_capacity, 320); /* twice as many, six times */
+    h264_picture_free_arrays(pic);
+    /* no memory for the second macroblock */
+    const struct h264_allocator *memory = pic->holder.allocator;
+    struct h264_allocator none = *memory;
+    none.get = get_nothing;
+    assert_int_equal(h264_picture_alloc_growing(pic, PCM_BLOCKS), H264_OK);
+    pic->holder.allocator = &none;
+    assert_true(h264_slice_decode(only, scratch) < 0);
+    pic->holder.allocator = memory;
+    assert_int_equal(pic->arrays.coeff_block_capacity, PCM_BLOCKS);
+    free(want);
+    h264_scratch_free(scratch);
+    close_stream(&c);
+}
+
 /* Data follow an error: the macroblocks before it are doubted. None follow a cut. */
 static void test_doubted(void **state)
 {
@@ -562,6 +628,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_slices),
         cmocka_unit_test(test_junk_behind_pps),
+        cmocka_unit_test(test_coefficients_grow),
         cmocka_unit_test(test_redundant_left_alone),
         cmocka_unit_test(test_redundant_work),
         cmocka_unit_test(test_doubted),

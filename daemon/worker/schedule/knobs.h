@@ -72,6 +72,8 @@
 #define SPLIT_BLOCK_BYTES        32             /* bytes of a block | by design: 16 int16_t */
 /* blocks for 5 bytes of slices | measured: 0.7 to 1.0 a byte, more in 1 % of pictures */
 #define SPLIT_BLOCKS_PER_5_BYTES 8
+/* blocks for 4 bytes of a slice, where more are made as needed | measured: 0.7 to 1.0 a byte */
+#define SPLIT_CODER_BLOCKS_PER_4_BYTES 5
 /* blocks that a slice may leave unused | by design: taken for 8 macroblocks at once */
 #define SPLIT_SLICE_BLOCKS       384
 #define SPLIT_SLICE_PADDING      64             /* bytes beside each slice | by design */
@@ -105,7 +107,7 @@
 /* pictures that share a batch's blocks | by design: too few for an average */
 #define SPLIT_LEAST_SHARED       8
 #define SPLIT_WORTH_SECONDS      0.1            /* s of all coders: a queue worth help | measured */
-/* s of all coders, before help unasked | by design: what is short is not worth memory */
+/* s of all coders: video so short is not worth memory of the GPU | measured */
 #define SPLIT_AUTO_SECONDS       1.0
 #define SPLIT_FORGET_NS          500000000ll    /* ns without a batch | measured */
 #define SPLIT_FORGET             0.8            /* weight of measurements then | measured */

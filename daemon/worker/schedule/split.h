@@ -26,13 +26,15 @@ struct split_capacity split_capacity_of(const struct schedule_setting *setting, 
 uint32_t split_batches(const struct schedule *s, const struct split_capacity *c);
 /* The most blocks of coefficients that the picture may take on the GPU. */
 uint32_t split_blocks(const struct h264_picture *pic);
+/* The blocks that a picture of one slice has room for before a coder decodes it. */
+uint32_t split_coder_blocks(const struct h264_picture *pic);
 /* Pictures of so many macroblocks that a batch holds. */
 uint32_t split_batch_pictures(const struct split_capacity *c, uint32_t mb_count);
 /* The same of the next batch: a few will do before one is measured. */
 uint32_t split_next_pictures(const struct schedule *s, const struct split_capacity *c,
                              uint32_t mb_count);
 uint64_t split_batch_bytes(const struct split_capacity *c); /* of device memory */
-/* So few bytes of video that, unasked, the GPU never begins. 0: unknown. */
+/* So few bytes of video that the GPU is not worth its memory. 0: unknown. */
 bool split_is_short(uint64_t bytes, unsigned coders);
 /* Bytes of device memory for coefficients that wait for reconstruction. */
 uint64_t split_resident_limit(const struct schedule_setting *setting);

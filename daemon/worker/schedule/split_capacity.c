@@ -92,6 +92,14 @@ uint32_t split_blocks(const struct h264_picture *pic)
     return (uint32_t)(blocks < most ? blocks : most);
 }
 
+uint32_t split_coder_blocks(const struct h264_picture *pic)
+{
+    uint64_t step = (uint64_t)pic->mb_count * SPLIT_BLOCKS_STEP;
+    uint64_t blocks = (uint64_t)pic->bytes_size * SPLIT_CODER_BLOCKS_PER_4_BYTES / 4 + 1;
+    blocks = (blocks + step - 1) / step * step;
+    return blocks < UINT32_MAX ? (uint32_t)blocks : UINT32_MAX;
+}
+
 uint64_t split_resident_limit(const struct schedule_setting *set)
 {
     uint64_t part = set->device_memory / tuned(set->tuning.results, SPLIT_RESIDENT_PART);

@@ -57,9 +57,15 @@ int picture_begin_following(struct picture *p, bool *per_slice)
     return 0;
 }
 
+int picture_alloc(struct picture *p)
+{
+    bool grows = p->pace == PACE_AHEAD; /* nobody follows its slice */
+    return h264_picture_alloc_growing(p->pic, grows ? split_coder_blocks(p->pic) : UINT32_MAX);
+}
+
 int picture_make_arrays(struct picture *p, bool *per_slice)
 {
-    int err = h264_picture_alloc(p->pic);
+    int err = picture_alloc(p);
     return err ? err : picture_begin_following(p, per_slice);
 }
 

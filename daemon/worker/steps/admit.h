@@ -12,7 +12,8 @@
 int picture_admit(struct session *s, struct h264_picture *pic);
 
 /* For the one thread that has the picture in work, without the lock. enum h264_error. */
-int picture_make_arrays(struct picture *p, bool *per_slice); /* in host memory */
+int picture_alloc(struct picture *p); /* arrays in host memory */
+int picture_make_arrays(struct picture *p, bool *per_slice);
 /* *per_slice: motion of its slices may be derived one by one. The caller sets CAN_PER_SLICE, with
  * the lock where others know the picture already. */
 int picture_begin_following(struct picture *p, bool *per_slice);

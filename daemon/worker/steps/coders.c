@@ -242,7 +242,7 @@ static void run_arrays(struct coder *c, struct picture *p)
     struct coder_work work;
     bool gpu = p->motion.by == BY_GPU, per_slice = false;
     engine_unlock(e);
-    int err = gpu ? h264_picture_alloc(p->pic) : picture_make_arrays(p, &per_slice);
+    int err = gpu ? picture_alloc(p) : picture_make_arrays(p, &per_slice);
     engine_lock(e);
     p->can |= per_slice ? CAN_PER_SLICE : 0;
     if (err)
