@@ -99,11 +99,12 @@ int recon_bytes(struct gpu *g, const struct recon_params *params, struct recon_b
 
 /* Other numbers of slots and of pictures of a batch. recon_growth_create makes the memory, which
  * takes long. Thread: any, beside all others. recon_grow waits for what is in flight, copies the
- * first `frames` slots, and frees growth; after an error r is as it was. */
+ * frames of `count` slots, and frees growth; after an error r is as it was. */
 struct recon_growth;
 int recon_growth_create(const struct recon *r, uint32_t slots, uint32_t width,
                         struct recon_growth **out);
-int recon_grow(struct recon *r, struct recon_growth *growth, uint32_t frames);
+int recon_grow(struct recon *r, struct recon_growth *growth, const uint32_t *frames,
+               uint32_t count);
 void recon_growth_free(struct recon_growth *growth); /* NULL allowed */
 
 /* One picture of a batch: its records, or a copy of another slot (for a missing or lost picture). A

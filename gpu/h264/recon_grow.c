@@ -51,7 +51,8 @@ void recon_growth_free(struct recon_growth *growth)
 
 struct frames_copy {
     const struct gpu_image *from, *to; /* of three planes */
-    uint32_t layers;
+    const uint32_t *layers;
+    uint32_t count;
 };
 
 /* Layer by layer: in one copy of many layers NVIDIA's driver 580.159 gives some layers what the one
@@ -64,10 +65,10 @@ static void record_frames(struct gpu *g, VkCommandBuffer commands, void *ctx)
     gpu_sync(g, commands, &state, BARRIER_TRANSFER, OLD_FRAMES, NEW_FRAMES);
     for (int i = 0; i < 3; i++) {
         const struct gpu_image *from = &c->from[i], *to = &c->to[i];
-        uint32_t layers = c->layers < from->layers ? c->layers : from->layers;
-        layers = layers < to->layers ? layers : to->layers;
-        for (uint32_t k = 0; k < layers; k++) {
-            VkImageSubresourceLayers layer = {VK_IMAGE_ASPECT_COLOR_BIT, 0, k, 1};
+        for (uint32_t k = 0; k < c->count; k++) {
+            if (c->layers[k] >= from->layers || c->layers[k] >= to->layers)
+                continue; /* the store shrinks, or lacks the plane */
+            VkImageSubresourceLayers layer = {VK_IMAGE_ASPECT_COLOR_BIT, 0, c->layers[k], 1};
             VkImageCopy region = {.srcSubresource = layer,
                                   .dstSubresource = layer,
                                   .extent = {from->width, from->height, 1}};
@@ -78,11 +79,12 @@ static void record_frames(struct gpu *g, VkCommandBuffer commands, void *ctx)
     gpu_sync(g, commands, &state, BARRIER_COMPUTE, NEW_FRAMES, NEW_FRAMES);
 }
 
-static int frames_copy(struct recon *r, const struct recon *to, uint32_t frames)
+static int frames_copy(struct recon *r, const struct recon *to, const uint32_t *frames,
+                       uint32_t count)
 {
     const uint32_t first = BIND_FRAME_Y - BIND_WORK_Y;
-    struct frames_copy copy = {&r->images[first], &to->images[first], frames};
-    return frames ? gpu_run(r->g, record_frames, &copy) : GPU_OK;
+    struct frames_copy copy = {&r->images[first], &to->images[first], frames, count};
+    return count ? gpu_run(r->g, record_frames, &copy) : GPU_OK;
 }
 
 /* What depends on slots and width, but for the room. */
@@ -122,13 +124,13 @@ static void rooms_swap(struct recon *r, struct recon *to)
 }
 
 /* Lists only grow. */
-int recon_grow(struct recon *r, struct recon_growth *growth, uint32_t frames)
+int recon_grow(struct recon *r, struct recon_growth *growth, const uint32_t *frames, uint32_t count)
 {
     struct recon *to = &growth->to;
     bool shrinks = to->params.slots < r->params.slots;
     int err = GPU_OK;
     TRY(gpu_work_drain(r->work)); /* deliveries read slots on other queues */
-    TRY(frames_copy(r, to, frames));
+    TRY(frames_copy(r, to, frames, count));
     if (!shrinks)
         TRY(lists_grow(r, to));
     rooms_swap(r, to);

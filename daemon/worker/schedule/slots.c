@@ -15,6 +15,7 @@
 #include "daemon/worker/schedule/schedule.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- keys ---- */
 
@@ -196,6 +197,18 @@ bool slots_resize(struct schedule *s, struct slots *st, uint32_t count)
     slots_add_free(st, before, count);
     set_quotas(s, st);
     return true;
+}
+
+uint32_t slots_taken(const struct slots *st, uint32_t *out)
+{
+    uint32_t count = 0;
+    memset(out, 0, st->count * sizeof(*out));
+    for (uint32_t i = 0; i < st->free_count; i++)
+        out[st->free[i]] = 1;
+    for (uint32_t i = 0; i < st->count; i++)
+        if (!out[i])
+            out[count++] = i; /* never behind i */
+    return count;
 }
 
 void slots_free(struct slots *st)

@@ -46,6 +46,8 @@ struct slots_key slots_key_of(const struct h264_sps *sps);
  * memory. */
 bool slots_init(struct slots *st, const struct schedule *s, const struct slots_key *key,
                 uint32_t count);
+/* Numbers of the slots that are not free. out: room for all. Returns how many. */
+uint32_t slots_taken(const struct slots *st, uint32_t *out);
 void slots_free(struct slots *st);
 /* The store has `count` slots now: more, or fewer while none is in use. False: no memory. */
 bool slots_resize(struct schedule *s, struct slots *st, uint32_t count);

@@ -312,15 +312,18 @@ void recon_growth_free(struct recon_growth *growth)
     free(growth);
 }
 
-/* The first frames stay, and both have frames to free. */
-int recon_grow(struct recon *r, struct recon_growth *growth, uint32_t frames)
+/* These frames stay, and both have frames to free. */
+int recon_grow(struct recon *r, struct recon_growth *growth, const uint32_t *frames, uint32_t count)
 {
     struct ref_frame **grown = growth->to->frames;
     struct recon_params params = growth->to->params;
-    for (uint32_t i = 0; i < frames && i < r->params.slots && i < params.slots; i++) {
-        struct ref_frame *frame = grown[i];
-        grown[i] = r->frames[i];
-        r->frames[i] = frame;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t slot = frames[i];
+        if (slot >= r->params.slots || slot >= params.slots)
+            continue;
+        struct ref_frame *frame = grown[slot];
+        grown[slot] = r->frames[slot];
+        r->frames[slot] = frame;
     }
     growth->to->frames = r->frames;
     growth->to->params = r->params;

@@ -371,6 +371,21 @@ static void test_growth_feeds(void **state)
     world_free(w);
 }
 
+static void test_taken(void **state)
+{
+    struct world *w = world(6);
+    uint32_t taken[6];
+    assert_int_equal(slots_taken(&w->slots, taken), 0);
+    attach(w, 0);
+    for (uint32_t i = 0; i < 4; i++)
+        take(w, 0, i);
+    slots_give(&w->slots, &w->windows[0], w->pictures[1].slot.seat, w->pics[1].holder.slot);
+    assert_int_equal(slots_taken(&w->slots, taken), 3);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(taken[i], w->pics[i ? i + 1 : 0].holder.slot);
+    world_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -381,7 +396,7 @@ int main(void)
         cmocka_unit_test(test_share_grows), cmocka_unit_test(test_serve),
         cmocka_unit_test(test_idle_stores), cmocka_unit_test(test_size_of_a_store),
         cmocka_unit_test(test_growth),      cmocka_unit_test(test_growth_feeds),
-        cmocka_unit_test(test_first_slots),
+        cmocka_unit_test(test_first_slots), cmocka_unit_test(test_taken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MOST_SLOTS = 200 }; /* of the last but one */
+
 static const struct growth_case {
     uint32_t mb_width, mb_height;
     uint8_t chroma_format_idc, bit_depth;
@@ -80,12 +82,14 @@ static int store_check(struct check_env *env, const struct growth_case *c, uint8
     unsigned wrong = 0;
     int err = recon_create(env->gpu, &params, &r);
     for (int i = 0; i < 3 && err >= 0; i++) {
-        uint32_t before = i ? c->slots[i - 1] : 0;
+        uint32_t before = i ? c->slots[i - 1] : 0, slots[MOST_SLOTS];
+        for (uint32_t k = 0; k < before; k++)
+            slots[k] = k;
         struct recon_growth *growth = NULL;
         if (i)
             err = recon_growth_create(r, c->slots[i], 2, &growth);
         if (i && err >= 0)
-            err = recon_grow(r, growth, before);
+            err = recon_grow(r, growth, slots, before);
         wrong += err < 0 ? 0 : slots_wrong(env, r, c, before, planes, got);
         err = err < 0 ? err : slots_paint(r, c, before, c->slots[i], planes);
         env->batches++;

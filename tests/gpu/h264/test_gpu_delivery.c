@@ -229,11 +229,14 @@ static void grow_and_shrink(void **state)
     struct recon_growth *growth = NULL;
     gpu_memory_held(gpu, &before);
     struct recon *r = make_recon();
-    for (uint32_t i = 0; i < SLOTS; i++)
+    uint32_t all[SLOTS];
+    for (uint32_t i = 0; i < SLOTS; i++) {
         fill_slot(r, i, &frames[i]);
+        all[i] = SLOTS - 1 - i;
+    }
     uint64_t bytes = recon_memory(r);
     assert_int_equal(recon_growth_create(r, 3 * SLOTS, 5, &growth), GPU_OK);
-    assert_int_equal(recon_grow(r, growth, SLOTS), GPU_OK);
+    assert_int_equal(recon_grow(r, growth, all, SLOTS), GPU_OK);
     assert_int_equal(recon_width(r), 5);
     assert_true(recon_memory(r) > 2 * bytes);
     for (uint32_t i = 0; i < SLOTS; i++)
@@ -250,7 +253,7 @@ static void grow_and_shrink(void **state)
     gpu_memory_held(gpu, &grown);
     assert_true(grown.device[GPU_USE_SLOTS] > before.device[GPU_USE_SLOTS]);
     assert_int_equal(recon_growth_create(r, 1, 1, &growth), GPU_OK);
-    assert_int_equal(recon_grow(r, growth, 1), GPU_OK);
+    assert_int_equal(recon_grow(r, growth, all, SLOTS), GPU_OK);
     expect_slot(r, 0, &frames[0]);
     assert_true(recon_memory(r) < bytes);
     grey[0].slot = 0;

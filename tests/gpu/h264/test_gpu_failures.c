@@ -60,11 +60,12 @@ static int whole_life(struct gpu *g, uint8_t *memory, size_t size)
     struct gpu_host *host = NULL;
     uint64_t ticket = 0;
     struct recon_growth *growth = NULL;
+    const uint32_t first = 0;
     int err = recon_create(g, &params, &r);
     if (err == GPU_OK)
         err = recon_growth_create(r, SLOTS + 1, 2, &growth);
     if (err == GPU_OK)
-        err = recon_grow(r, growth, SLOTS);
+        err = recon_grow(r, growth, &first, 1);
     if (err == GPU_OK)
         err = gpu_host_import(g, memory, size, &host);
     struct recon_picture grey = {.slot = 0, .copy_from = UINT32_MAX};
