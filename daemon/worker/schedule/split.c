@@ -138,7 +138,7 @@ static bool split_joins(const struct schedule *s)
 {
     if (s->setting.entropy != ENGINE_ENTROPY_AUTO)
         return true;
-    if (s->setting.tuning.join != JOIN_WAITING)
+    if (s->setting.tuning.join == JOIN_SPENT)
         return s->split.cpu_spent >= SPLIT_AUTO_SECONDS * s->setting.coders;
     return s->serial && cpu_seconds_a_byte(s) * (double)s->entropy.bytes > batch_seconds(s);
 }

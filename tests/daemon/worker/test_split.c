@@ -235,6 +235,7 @@ static void test_batches(void **state)
 static void test_worth(void **state)
 {
     struct world *w = world(PICTURES);
+    w->s.setting.tuning.join = JOIN_SPENT;
     assert_true(w->s.setting.entropy == ENGINE_ENTROPY_AUTO);
     assert_false(split_worth(&w->s));
     w->s.split.cpu_spent = 1.1;
@@ -253,7 +254,6 @@ static void test_worth(void **state)
 static void test_worth_by_queue(void **state)
 {
     struct world *w = world(PICTURES); /* 200 ms of one coder; a batch takes 45.5 */
-    w->s.setting.tuning.join = JOIN_WAITING;
     assert_false(split_worth(&w->s));
     w->s.serial = 1;
     assert_true(split_worth(&w->s));
