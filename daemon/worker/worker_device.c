@@ -360,6 +360,7 @@ void worker_close_engine(struct worker_proto *w, void (*closed)(struct worker_pr
 {
     w->closed = closed;
     camera_encodings_stop(w->encodings);
+    transcodings_stop(w->transcodings);
     if (w->cameras)
         camera_host_close(w->cameras, on_cameras_closed, w);
     else

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """pelton encode where the daemon's device encodes: frames stay on the device, and files have the
 bytes of the way through host memory. Sizes that change, settings, captions, rectangles, several
-inputs, formats that are not encoded there, a slow reader, and a worker that is killed.
+inputs, damage, formats that are not encoded there, a slow reader, and a worker that is killed.
 """
-import os, pathlib, signal, subprocess, sys, tempfile, time
+import os, pathlib, random, signal, subprocess, sys, tempfile, time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t
@@ -106,6 +106,19 @@ def same_bytes(inside, outside, folder, told, joined, mp4, deep):
          "4", end="mkv")
 
 
+def damaged(inside, outside, folder, source):
+    """Streams with bytes that are wrong: what is concealed is encoded, by both ways alike."""
+    good = pathlib.Path(source).read_bytes()
+    for seed in range(3):
+        random.seed(seed)
+        bad = bytearray(good)
+        for _ in range(4):
+            bad[random.randrange(600, len(bad))] ^= 1 << random.randrange(8)
+        path = pathlib.Path(folder, "damaged.264")
+        path.write_bytes(bad)
+        both(inside, outside, folder, f"damage {seed}", ("encode", "-i", str(path)))
+
+
 def several(d, folder, told, joined, mp4):
     """At the same time, they have the bytes of one at a time. One has a file for each size."""
     alone, once = pathlib.Path(folder, "alone"), pathlib.Path(folder, "once")
@@ -164,6 +177,7 @@ def main():
             t.warm_up(args, inside, mp4)
             began = time.monotonic()
             same_bytes(inside, outside, folder, told, joined, mp4, deep)
+            damaged(inside, outside, folder, joined)
             several(inside, folder, told, joined, mp4)
             killed(inside, folder)
             print(f"{time.monotonic() - began:.0f} s")

@@ -508,27 +508,33 @@ static void transcoding_stop(struct transcoding *t)
         session_close(t->session);
 }
 
-/* True: it is gone. */
-static bool transcoding_tend(struct transcoding **at)
+/* Its thread has ended, or is about to. */
+static void transcoding_end(struct transcoding **at)
 {
     struct transcoding *t = *at;
     struct transcodings *all = t->all;
-    transcoding_stop(t);
-    subscription_dispatch(&t->sub);
-    uv_mutex_lock(&t->lock);
-    bool over = !t->session && subscription_over(&t->sub);
-    uv_mutex_unlock(&t->lock);
-    if (!over)
-        return false;
     uv_thread_join(&t->thread);
     *at = t->next;
     subscription_call_end(&t->sub, &t->stats);
     transcoding_free(t);
     if (all->first)
-        return true;
+        return;
     gpu_encoder_free(all->encoder);
     all->encoder = NULL;
-    return true;
+}
+
+/* True: it is gone. */
+static bool transcoding_tend(struct transcoding **at)
+{
+    struct transcoding *t = *at;
+    transcoding_stop(t);
+    subscription_dispatch(&t->sub);
+    uv_mutex_lock(&t->lock);
+    bool over = !t->session && subscription_over(&t->sub);
+    uv_mutex_unlock(&t->lock);
+    if (over)
+        transcoding_end(at);
+    return over;
 }
 
 static void on_async(uv_async_t *async)
@@ -556,6 +562,12 @@ int transcodings_create(uv_loop_t *loop, struct engine *engine, struct gpu *gpu,
     return 0;
 }
 
+void transcodings_stop(struct transcodings *all)
+{
+    for (struct transcoding *t = all ? all->first : NULL; t; t = t->next)
+        transcoding_close(t);
+}
+
 static void on_closed(uv_handle_t *handle)
 {
     struct transcodings *all = handle->data;
@@ -568,6 +580,10 @@ static void on_closed(uv_handle_t *handle)
 
 void transcodings_close(struct transcodings *all, void (*closed)(void *ctx), void *ctx)
 {
+    while (all->first) {
+        subscription_dispatch(&all->first->sub); /* the thread waits for the end of its events */
+        transcoding_end(&all->first);
+    }
     all->closed = closed;
     all->closed_ctx = ctx;
     uv_close((uv_handle_t *)&all->async, on_closed);

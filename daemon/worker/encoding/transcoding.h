@@ -21,7 +21,9 @@ struct transcoding;
 
 int transcodings_create(uv_loop_t *loop, struct engine *engine, struct gpu *gpu,
                         struct transcodings **out);
-/* After all have ended, and the engine is closed. */
+/* Before the engine is closed: all are closed. NULL is allowed. */
+void transcodings_stop(struct transcodings *all);
+/* After transcodings_stop, once the engine is closed: those that have not ended yet end. */
 void transcodings_close(struct transcodings *all, void (*closed)(void *ctx), void *ctx);
 
 /* params->encode says how; as session_open else. */

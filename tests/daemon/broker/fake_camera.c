@@ -23,6 +23,10 @@ void camera_encodings_usage(struct camera_encodings *all, struct encoding_usage 
 {
 }
 
+void transcodings_stop(struct transcodings *all)
+{
+}
+
 bool v4l2_stream_wanted(const char *uri)
 {
     return false;
