@@ -5,6 +5,7 @@
  * run. Then the peers run, so no two programs share the machine.
  */
 #include "client/output_check.h"
+#include "client/bench_encode.h"
 #include "client/bench_model.h"
 #include "client/commands.h"
 #include "client/input.h"
@@ -149,6 +150,10 @@ int cmd_bench(struct client_options *o, struct failure *f)
                              "standard input cannot be measured: it is read more than once");
         }
     }
+    if (o->bench.encode)
+        return cmd_bench_encode(o, f);
+    if (o->encode.crf_given || o->encode.qp_given || o->encode.bit_rate)
+        return fail_with(f, X_USAGE, "add --encode", "-crf, -qp and -b:v are about encoding");
     if (o->bench.live && (o->bench.against || o->bench.min_fps_given)) {
         return fail_with(f, X_USAGE, "measure frames per second without --live",
                          "--live measures latency: --against and --min-fps have no meaning");

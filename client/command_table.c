@@ -37,7 +37,7 @@ const struct command commands[] = {
      "Exit code 0: the stream can be decoded. Exit code 5: it cannot, and the message names the "
      "syntax element that is not supported.",
      "pelton probe clip.mp4\npelton probe --json clip.264", cmd_probe},
-    {CMD_BENCH, "bench", "-i IN... | --kernels [FAMILY...] [options]",
+    {CMD_BENCH, "bench", "[--encode] -i IN... | --kernels [FAMILY...] [options]",
      "measure frames per second, latency and stages",
      "bench measures three numbers: frames left on the GPU, frames read back to host memory, and "
      "frames delivered to one reader through shared memory. Each run follows a short warm-up in "
@@ -46,6 +46,7 @@ const struct command commands[] = {
      "its latency is the length of the look-ahead.",
      "pelton bench -i clip.mp4 --loop 4 --against ffmpeg\npelton bench -i clip.mp4 --streams 8 "
      "--stages --json figures.json\n"
+     "pelton bench --encode -i clip.mp4 --streams 32 -t 5 --stages\n"
      "pelton bench --kernels reduce --size 1920x1080 --csv reduce.csv",
      cmd_bench},
     {CMD_DOCTOR, "doctor", "[--json]", "check devices, drivers, groups, sockets and limits",

@@ -33,10 +33,10 @@ const struct option_row option_rows[] = {
      "any source, encoded anew, with the options of pelton encode."},
     {"c:v", "codec:v codec vcodec c", "h264", NULL, "h264", CMD_ENCODE, OPTION_ALL(parse_codec),
      "The only codec is H.264, and the option may be left out."},
-    {"crf", NULL, "N", "23", NULL, ENCODES, VALUE(parse_crf, struct encode_options, encode),
+    {"crf", NULL, "N", "23", NULL, MEASURES, VALUE(parse_crf, struct encode_options, encode),
      "Constant quality, 0 (best) to 51. QP follows the pictures: the larger the changes from one "
      "to the next, the higher it is."},
-    {"qp", NULL, "N", NULL, NULL, ENCODES, VALUE(parse_qp, struct encode_options, encode),
+    {"qp", NULL, "N", NULL, NULL, MEASURES, VALUE(parse_qp, struct encode_options, encode),
      "Constant QP of P pictures, 0 (best) to 51. I pictures have 3 less."},
     {"b:v", "b vb", "RATE", NULL, NULL, ENCODES, VALUE(parse_bits, uint64_t, encode.bit_rate),
      "Constant bit rate, in bits a second, as in 4M or 800k. Each second is within 3 percent. "
@@ -50,17 +50,17 @@ const struct option_row option_rows[] = {
     {"g", NULL, "N", "250", NULL, ENCODES,
      WHOLE(text_u32, uint32_t, encode.key_interval, 1, 1000000),
      "Pictures from a key picture (IDR) to the next. 1: all are."},
-    {"refs", NULL, "N", "1", NULL, ENCODES, WHOLE(text_u32, uint32_t, encode.references, 1, 4),
+    {"refs", NULL, "N", "1", NULL, MEASURES, WHOLE(text_u32, uint32_t, encode.references, 1, 4),
      "Reference pictures, 1 to 4. More take fewer bits and more time."},
-    {"slices", NULL, "N", "1", NULL, ENCODES, WHOLE(text_u32, uint32_t, encode.slices, 1, 4),
+    {"slices", NULL, "N", "1", NULL, MEASURES, WHOLE(text_u32, uint32_t, encode.slices, 1, 4),
      "Slices of a picture, 1 to 4."},
-    {"profile:v", "profile", "baseline|main|high", "high", "baseline main high", ENCODES,
+    {"profile:v", "profile", "baseline|main|high", "high", "baseline main high", MEASURES,
      WHOLE(text_choice, enum encoding_profile, encode.profile, ENCODING_BASELINE, 0),
      "Constrained Baseline, Main or High. Only High has 8x8 transforms, Baseline has no CABAC."},
     {"level", "level:v", "LEVEL", "the least that is enough", "3.0 3.1 4.0 4.1 5.0 5.1 6.0",
      ENCODES, VALUE(parse_level, uint8_t, encode.level_idc),
      "Level, as in 4.1. Pictures and rates that it does not allow are refused."},
-    {"coder", NULL, "cavlc|cabac", "cabac; cavlc in Baseline", "cavlc cabac", ENCODES,
+    {"coder", NULL, "cavlc|cabac", "cabac; cavlc in Baseline", "cavlc cabac", MEASURES,
      WHOLE(text_choice, enum coder, encode.coder, CODER_CAVLC, 0), "Entropy coding."},
     {"aq-mode", NULL, "0|1", "1", "0 1", ENCODES, WHOLE(text_u32, uint32_t, encode.adaptive, 0, 1),
      "1: flat macroblocks get a lower QP, busy ones a higher one, by their variance. It looks "
@@ -214,6 +214,11 @@ const struct option_row option_rows[] = {
      "Measure families of compute kernels instead of streams. The families are reduce, blur, "
      "demosaic, undistort, readback, wavefront and inter; without names all are measured. Each "
      "variant is checked against a slow reference before and after it is timed."},
+    {"encode", NULL, NULL, NULL, NULL, CMD_BENCH, VALUE(text_flag, bool, bench.encode),
+     "Measure how fast the device encodes. The first 32 frames of each input are decoded once. "
+     "--streams threads encode those of an input there and back, --loop times or for -t, at -qp "
+     "(26) or -crf. --stages has the times of passes beside a model. --against has x264 at as many "
+     "bits a picture, by a process a CPU."},
     {"variant", NULL, "NAME", "all", NULL, CMD_BENCH | GROUP_KERNELS,
      VALUE(text_string, const char *, kernels.variant),
      "Measure only this variant of the kernels."},

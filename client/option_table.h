@@ -21,6 +21,8 @@ struct command {
 
 /* Those that encode: pipe and record with -c:v h264. */
 #define ENCODES (CMD_ENCODE | CMD_PIPE | CMD_RECORD)
+/* and those that pelton bench --encode has */
+#define MEASURES (ENCODES | CMD_BENCH)
 
 extern const struct option_row option_rows[];
 extern const unsigned n_option_rows;

@@ -92,7 +92,7 @@ enum { BENCH_REPEATS = 99 }; /* rounds of runs at most */
 
 struct bench_options {
     uint32_t streams, loops, repeat;
-    bool stages, live, trace, verify, kernels, min_fps_given;
+    bool stages, live, trace, verify, kernels, encode, min_fps_given;
     double min_fps;
     const char *against, *ffmpeg, *json_file, *chart;
 };

@@ -166,6 +166,9 @@ uint64_t gpu_memory_refused(const struct gpu *g);
  * second. GPU_ERR_FEATURE where the queue has no timestamps; gpu_params.timestamps is not needed.
  * Thread: any. */
 int gpu_bandwidth(struct gpu *g, double *bytes_per_second);
+/* Additions and exclusive ors of 32 bits per second, in all threads together. As gpu_bandwidth: it
+ * waits for some milliseconds of the main queue. */
+int gpu_operations(struct gpu *g, double *per_second);
 
 /* A little work: `steps` dependent operations of one small workgroup. An idle device lowers its
  * clocks and needs a while to raise them. gpu_pulse submits the work again unless the last one is

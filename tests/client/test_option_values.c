@@ -93,6 +93,7 @@ static const struct right right_cases[] = {
     {"bench --trace", FLAG, AT(bench.trace), NULL, 1},
     {"bench --chart c.svg", TEXT, AT(bench.chart), "c.svg", 0},
     {"bench --kernels", FLAG, AT(bench.kernels), NULL, 1},
+    {"bench --encode", FLAG, AT(bench.encode), NULL, 1},
     {"decode --no-tune", TEXT, AT(connect.config[0]), "tune=false", 0},
     {"decode --gpu-debug", TEXT, AT(connect.config[0]), "gpu_debug=true", 0},
     {"decode --gpu-debug", FLAG, AT(connect.gpu_debug), NULL, 1},

@@ -388,6 +388,22 @@ static void bandwidth(void **state)
     assert_true(bytes_per_second < 1e14);
 }
 
+/* The same of operations, which the wall clock has twice */
+static void operations(void **state)
+{
+    struct timespec begin, end;
+    double per_second = 0,
+           count = gpu_info(gpu)->software ? 16.0 * 256 * 256 * 32 : 8192.0 * 256 * 1024 * 32;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    assert_int_equal(gpu_operations(gpu, &per_second), GPU_OK);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    double seconds =
+        (double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec);
+    print_message("%.3f Top/s\n", per_second * 1e-12);
+    assert_true(count / per_second < seconds);
+    assert_true(per_second < 1e15);
+}
+
 /* One that is not over is not submitted again, which the validation layer would say. */
 static void pulses(void **state)
 {
@@ -457,6 +473,7 @@ int main(void)
         cmocka_unit_test(arenas),
         cmocka_unit_test(too_large),
         cmocka_unit_test(bandwidth),
+        cmocka_unit_test(operations),
         cmocka_unit_test(pulses),
         cmocka_unit_test(budget),
         cmocka_unit_test(no_validation_messages),
