@@ -10,7 +10,8 @@
 
 /* One way to code a macroblock */
 struct inter_coding {
-    uint32_t cost; /* squared differences, and bits */
+    uint32_t cost;  /* squared differences, and bits */
+    uint32_t alone; /* squared differences of the prediction alone */
     unsigned coded[3];
     bool transform_8x8;
     struct rec_motion motion;
@@ -152,16 +153,15 @@ static bool is_skip_motion(const struct picture_work *w, const struct rec_motion
 /* The prediction alone */
 static void code_nothing(const struct inter_target *t, uint32_t bits16, struct inter_coding *c)
 {
-    uint32_t ssd = 0;
     memset(c->coded, 0, sizeof(c->coded));
     c->transform_8x8 = false;
+    c->alone = 0;
     for (int i = 0; i < components(t->w); i++)
-        ssd += coding_add(t, i, NULL, c->samples[i]);
-    c->cost = weighed(t->w, ssd, bits16);
+        c->alone += coding_add(t, i, NULL, c->samples[i]);
+    c->cost = weighed(t->w, c->alone, bits16);
 }
 
-/* P_Skip's motion where the search has found another one, in the first round: the prediction alone.
- * What the second round predicts from it may change, so its residual is left to that one. */
+/* The prediction alone by P_Skip's motion, where the search has found another one */
 static void code_skip(struct picture_work *w, uint32_t mb, const struct rec_motion *motion,
                       struct inter_coding *c)
 {
@@ -187,6 +187,7 @@ static void code_motion(struct picture_work *w, uint32_t mb, const struct rec_mo
     chroma = code_chroma(&t, best);
     best->cost = luma + chroma + weighed(w, 0, bits16 + 3 * 16);
     code_nothing(&t, skip ? 8 : bits16 + 16, &other);
+    best->alone = other.alone;
     if (other.cost <= best->cost || !(best->coded[0] | best->coded[1] | best->coded[2]))
         *best = other;
 }
@@ -222,7 +223,10 @@ static void code_mb(struct picture_work *w, uint32_t mb, uint32_t round)
     motion_clear(&skip);
     motion_set(&skip, search_parts[0], 0, mv);
     if (work_allows(&bounds, mv) && memcmp(&skip, &w->field[mb], sizeof(skip)) != 0)
-        (round ? code_motion : code_skip)(w, mb, &skip, &other);
+        code_skip(w, mb, &skip, &other);
+    /* The second round has another motion to try, so the first one leaves its residual to that. */
+    if (round && other.cost < UINT32_MAX && other.alone <= 2 * best.alone)
+        code_motion(w, mb, &skip, &other);
     coding_keep(w, mb, other.cost < best.cost ? &other : &best);
 }
 

@@ -102,17 +102,25 @@ part_choice choose_part(bool counts, uint part)
     part_choice best = part_choice(NO_COST, 0, ivec2(0));
     for (uint ref = 0u; ref < pictures[picture].ref_count; ref++) {
         uint at = (picture * ENC_REFERENCES + ref) * args.mb_width * args.mb_height + mb;
-        enc_found found = search[at].part[part];
-        ivec2 mv = ivec2(found.mv[0], found.mv[1]);
-        ivec2 predicted = predict_vector(part_places[part], int(ref));
-        bool other = counts && predicted != mv && allowed(predicted);
-        uint known = tried_before(part, ref, predicted);
+        uint known = NO_COST, found_satd = NO_COST;
+        ivec2 mv = ivec2(0), predicted = ivec2(0);
+        bool other = false;
+        if (counts) { /* whole groups of threads leave it out */
+            enc_found found = search[at].part[part];
+            mv = ivec2(found.mv[0], found.mv[1]);
+            found_satd = found.cost;
+            predicted = predict_vector(part_places[part], int(ref));
+            other = predicted != mv && allowed(predicted);
+            known = tried_before(part, ref, predicted);
+        }
         uint satd = shape_satd(other && known == NO_COST, ref, part_places[part], predicted,
                                gl_LocalInvocationIndex >> 4);
         satd = known == NO_COST ? satd : known;
-        if (counts && (gl_LocalInvocationIndex & 15u) == 0u)
+        if (!counts)
+            continue;
+        if ((gl_LocalInvocationIndex & 15u) == 0u)
             tried_store(part, ref, predicted, other ? satd : NO_COST);
-        part_try(ref, mv, predicted, found.cost, best);
+        part_try(ref, mv, predicted, found_satd, best);
         if (other)
             part_try(ref, predicted, predicted, satd, best);
     }

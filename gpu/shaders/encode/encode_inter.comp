@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * A round of coding inter macroblocks (encode/reference/code_inter.c): their motion or that of
- * P_Skip, with 4x4 or 8x8 transforms or without a residual, by squared error and bits. The first
- * round tries P_Skip's motion without a residual only. Grid: macroblocks in x, pictures in z.
+ * P_Skip, with 4x4 or 8x8 transforms or without a residual, by squared error and bits. P_Skip's
+ * motion has a residual in the second round only, and where its error is not far greater. Grid:
+ * macroblocks in x, pictures in z.
  *
  * Only the bits of vectors and P_Skip's motion depend on the macroblocks beside. So the first round
  * leaves what the residual of its motion costs. The second round codes that again only where other
@@ -163,7 +164,7 @@ bool coding_known(uint at, ivec2 skip_mv, out uint cost)
     enc_coding c = codings[at].own;
     bool none;
     cost = NO_COST;
-    if (FIELD == 0u || (c.flags & ENC_CODING_KNOWN) == 0u)
+    if ((c.flags & ENC_CODING_KNOWN) == 0u)
         return false;
     cost = coding_judge(c, skip_mv, none);
     return none == ((c.flags & ENC_CODING_NONE) != 0u);
@@ -173,25 +174,60 @@ bool coding_known(uint at, ivec2 skip_mv, out uint cost)
 void coding_store(uint at, enc_coding c, bool none)
 {
     c.flags |= none ? ENC_CODING_NONE : 0u;
-    if (FIELD == 0u && gl_LocalInvocationIndex == 0u)
+    if (gl_LocalInvocationIndex == 0u)
         codings[at].own = c;
 }
 
-/* P_Skip's motion without its residual, which is kept where it costs less */
-void skip_try(uint at, ivec2 skip_mv, uint cost, bool chroma)
+/* The squared error of P_Skip's motion without a residual. It becomes the threads' own motion. */
+uint skip_error(ivec2 skip_mv, bool chroma)
 {
     own_set(ivec4(0, 0, 2, 2), 0, skip_mv);
     barrier();
     predict_words(gl_LocalInvocationIndex, chroma);
-    if (weighed(prediction_error(chroma), 8u) >= cost)
-        return;
-    inter_keep(true, false);
-    coding_store(at, enc_coding(0u, 0u, 0u), true);
+    return prediction_error(chroma);
+}
+
+void first_round(uint at, ivec2 skip_mv, bool other, bool chroma)
+{
+    uint by_skip = other ? weighed(skip_error(skip_mv, chroma), 8u) : NO_COST;
+    bool none;
+    own_load(FIELD);
+    enc_coding c = code_motion(chroma);
+    if (by_skip < coding_judge(c, skip_mv, none)) {
+        skip_error(skip_mv, chroma);
+        none = true;
+        c.flags = 0u;
+    }
+    inter_keep(none, (c.flags & ENC_CODING_8X8) != 0u);
+    coding_store(at, c, none);
+}
+
+void second_round(uint at, ivec2 skip_mv, bool other, bool chroma)
+{
+    uint cost, error = codings[at].own.cost_none;
+    bool kept = coding_known(at, skip_mv, cost);
+    if (kept) /* levels and samples of the first round are there */
+        own_store(1u - FIELD, gl_LocalInvocationIndex);
+    else
+        cost = NO_COST;
+    [[dont_unroll]] for (int i = kept ? 1 : 0; i < (other ? 2 : 1); i++) {
+        uint alone = i > 0 ? skip_error(skip_mv, chroma) : 0u, now = weighed(alone, 8u);
+        enc_coding c = enc_coding(0u, 0u, 0u);
+        bool none = true;
+        if (alone <= 2u * error) {
+            c = code_motion(chroma);
+            error = c.cost_none;
+            now = coding_judge(c, skip_mv, none);
+        }
+        if (now < cost)
+            inter_keep(none, (c.flags & ENC_CODING_8X8) != 0u);
+        cost = min(now, cost);
+    }
 }
 
 void main()
 {
-    uint t = gl_LocalInvocationIndex, cost;
+    uint t = gl_LocalInvocationIndex;
     if (!search_begin())
         return;
     uint at = record_at(mb);
@@ -206,23 +242,9 @@ void main()
     scan8[t + 32u] = zigzag8[t + 32u];
     around_load();
     ivec2 skip_mv = predict_skip();
-    bool other = !own_is(skip_mv) && allowed(skip_mv), kept = coding_known(at, skip_mv, cost);
-    if (kept) /* levels and samples of the first round are there */
-        own_store(1u - FIELD, t);
+    bool other = !own_is(skip_mv) && allowed(skip_mv);
+    if (FIELD == 0u)
+        first_round(at, skip_mv, other, chroma);
     else
-        cost = NO_COST;
-    [[dont_unroll]] for (int i = kept ? 1 : 0; i < (other && FIELD != 0u ? 2 : 1); i++) {
-        bool none;
-        if (i > 0)
-            own_set(ivec4(0, 0, 2, 2), 0, skip_mv);
-        enc_coding c = code_motion(chroma);
-        uint now = coding_judge(c, skip_mv, none);
-        if (now >= cost)
-            continue;
-        inter_keep(none, (c.flags & ENC_CODING_8X8) != 0u);
-        coding_store(at, c, none);
-        cost = now;
-    }
-    if (FIELD == 0u && other)
-        skip_try(at, skip_mv, cost, chroma);
+        second_round(at, skip_mv, other, chroma);
 }

@@ -22,15 +22,23 @@ int half_sample_at(uint set, ivec2 at)
     return int(plane_origin(set, plane)) + (at.y >> 1) * int(plane_stride(0u)) + (at.x >> 1);
 }
 
-/* The two samples whose mean is the one at a position in quarter samples (Table 8-12) */
-ivec2 two_samples_at(uint set, ivec2 at)
+/* The two positions in half samples whose samples' mean is the one at a position in quarter samples
+ * (Table 8-12) */
+ivec4 two_halves_at(ivec2 at)
 {
     ivec2 low = at >> 1, high = (at + 1) >> 1;
     if ((at.x & at.y & 1) == 0)
-        return ivec2(half_sample_at(set, low), half_sample_at(set, high));
+        return ivec4(low, high);
     bool odd_x = (low.x & 1) != 0, odd_y = (low.y & 1) != 0;
-    return ivec2(half_sample_at(set, ivec2(odd_x ? low.x : high.x, odd_y ? high.y : low.y)),
-                 half_sample_at(set, ivec2(odd_x ? high.x : low.x, odd_y ? low.y : high.y)));
+    return ivec4(odd_x ? low.x : high.x, odd_y ? high.y : low.y, odd_x ? high.x : low.x,
+                 odd_y ? low.y : high.y);
+}
+
+/* Where these are */
+ivec2 two_samples_at(uint set, ivec2 at)
+{
+    ivec4 halves = two_halves_at(at);
+    return ivec2(half_sample_at(set, halves.xy), half_sample_at(set, halves.zw));
 }
 
 /* Rounded means of four samples each */
