@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Sums the samples of each frame on the GPU that decoded it, with PyTorch. All files are read side
-by side. Nothing is copied: a tensor is the decoder's own memory.
+"""Sums the samples of each frame on the GPU that decoded it, with PyTorch or a kernel of CUDA. All
+files are read side by side. Nothing is copied: a tensor is the decoder's own memory.
 
   cuda_sum.py FILE...             prints file, frame and sum, then frames a second to stderr
+  cuda_sum.py --with cupy FILE... the same by a kernel, through CuPy
   cuda_sum.py --host FILE...      the same of frames in host memory, by numpy
   cuda_sum.py --expect SUMS FILE...   compares with sums that were printed before
   cuda_sum.py --quiet FILE...     prints no sums
 
-With --batch N a tensor has so many frames. With --processes N that many processes share the files.
-They need a running daemon.
+With --batch N a tensor has so many frames. Two processes take turns on a GPU, and each turn costs
+the decoder time, so few turns with many frames are the fastest. With --processes N that many
+processes share the files. They need a running daemon.
 """
 import argparse, multiprocessing, os, sys, time
 
@@ -19,7 +21,7 @@ import pelton
 def open_file(path, args):
     """With --frames a short file is read again and again."""
     return pelton.open(path, None if args.host else "cuda", frames=args.frames,
-                       loop=args.frames > 0, batch=args.batch)
+                       loop=args.frames > 0, batch=args.batch, slots=args.slots)
 
 
 def frames_of(read):
@@ -27,75 +29,169 @@ def frames_of(read):
     return list(read) if isinstance(read, pelton.Batch) else [read]
 
 
-class HostSums:
-    def __init__(self, path, args):
-        self.stream, self.path, self.sums = open_file(path, args), path, []
+class NoSums:
+    """Frames are announced and given back."""
 
-    def add(self, frame):
-        self.sums += [sum(int(plane.sum()) for plane in f.planes) for f in frames_of(frame)]
-
-    def totals(self):
-        return self.sums
-
-
-class CudaSums:
-    """Sums stay on the GPU until the end, so that the CPU waits for none of them."""
-    ROOM = 4096
+    @staticmethod
+    def prepare():
+        pass
 
     def __init__(self, path, args):
         self.stream, self.path, self.count = open_file(path, args), path, 0
-        self.blocks, self.parts, self.used = [], [], 0  # tensors of sums, and how many each has
 
-    def add(self, frame):
-        import torch
-        n = len(frames_of(frame))
-        if not self.blocks or self.used + n > self.ROOM:
-            self.blocks.append(torch.zeros(self.ROOM, 4, dtype=torch.int64, device="cuda"))
-            self.parts.append(0)
-            self.used = 0
-        for p, plane in enumerate(frame.planes):
-            tensor = torch.from_dlpack(plane).reshape(n, *plane.shape[-2:])
-            torch.sum(tensor, (1, 2), dtype=torch.int64,
-                      out=self.blocks[-1][self.used:self.used + n, p])
-        self.used += n
-        self.parts[-1] = self.used
-        self.count += n
-
-    def totals(self):
-        import torch
-        if not self.blocks:
-            return []
-        sums = [block[:n].sum(1) for block, n in zip(self.blocks, self.parts)]
-        return torch.cat(sums).cpu().tolist()
-
-
-class NoSums(CudaSums):
-    """Frames are announced and given back."""
-
-    def add(self, frame):
-        self.count += len(frames_of(frame))
+    @staticmethod
+    def add(turn):
+        for reader, read in turn:
+            reader.count += len(frames_of(read))
 
     def totals(self):
         return [0] * self.count
 
 
+class HostSums(NoSums):
+    def __init__(self, path, args):
+        super().__init__(path, args)
+        self.sums = []
+
+    @staticmethod
+    def add(turn):
+        for reader, read in turn:
+            reader.sums += [sum(int(plane.sum()) for plane in f.planes) for f in frames_of(read)]
+
+    def totals(self):
+        return self.sums
+
+
+class TorchSums(NoSums):
+    """Sums stay on the GPU until the end, so that the CPU waits for none of them."""
+    ROOM = 4096
+
+    def __init__(self, path, args):
+        super().__init__(path, args)
+        self.blocks, self.used = [], []  # arrays of sums, (frames, planes), and how many each has
+
+    @staticmethod
+    def zeros(shape):
+        import torch
+        return torch.zeros(shape, dtype=torch.int64, device="cuda")
+
+    @classmethod
+    def prepare(cls):
+        """The library and its kernels are loaded before the clock runs."""
+        import torch
+        for shape in ((1, 1080, 1920), (2, 16, 16)):
+            planes = torch.zeros(shape, dtype=torch.uint8, device="cuda")
+            torch.sum(planes, (1, 2), dtype=torch.int64, out=cls.zeros((len(planes), 4))[:, 0])
+        torch.cuda.synchronize()
+
+    def room(self, frames):
+        """Of the next frames."""
+        if not self.blocks or self.used[-1] + frames > self.ROOM:
+            self.blocks.append(self.zeros((self.ROOM, 4)))
+            self.used.append(0)
+        first = self.used[-1]
+        self.used[-1] += frames
+        return self.blocks[-1][first:first + frames]
+
+    @classmethod
+    def add(cls, turn):
+        import torch
+        for reader, read in turn:
+            n = len(frames_of(read))
+            out = reader.room(n)
+            for p, plane in enumerate(read.planes):
+                tensor = torch.from_dlpack(plane).reshape(n, *plane.shape[-2:])
+                torch.sum(tensor, (1, 2), dtype=torch.int64, out=out[:, p])
+
+    def totals(self):
+        return sum((block[:n].sum(1).tolist() for block, n in zip(self.blocks, self.used)), [])
+
+
+KERNEL = r"""
+struct plane { long long at, frames, pitch, height, stride, width, out; };
+struct planes { plane of[64]; };
+
+/* A block sums some rows of a plane of a frame; four samples are one word. */
+extern "C" __global__ void sum_planes(planes all)
+{
+    plane p = all.of[blockIdx.z];
+    if (blockIdx.y >= p.frames)
+        return;
+    unsigned sum = 0;
+    for (long long y = blockIdx.x; y < p.height; y += gridDim.x) {
+        const unsigned char *row = (const unsigned char *)p.at + blockIdx.y * p.pitch + y * p.stride;
+        for (int x = threadIdx.x; x < p.width / 4; x += blockDim.x)
+            sum = __dp4a(((const unsigned *)row)[x], 0x01010101u, sum);
+        if (threadIdx.x < p.width % 4)
+            sum += row[p.width - 1 - threadIdx.x];
+    }
+    for (int n = 16; n; n /= 2)
+        sum += __shfl_down_sync(~0u, sum, n);
+    if (threadIdx.x % 32 == 0)
+        atomicAdd((unsigned long long *)p.out + 4 * blockIdx.y, (unsigned long long)sum);
+}
+"""
+
+
+class CupySums(TorchSums):
+    """One kernel sums the planes of all files, so that a turn is as short as it can be."""
+    MOST = 64  # planes
+
+    @staticmethod
+    def zeros(shape):
+        import cupy
+        return cupy.zeros(shape, cupy.int64)
+
+    @classmethod
+    def prepare(cls):
+        import cupy, numpy
+        cls.kernel = cupy.RawKernel(KERNEL, "sum_planes")
+        cls.table = numpy.dtype([("of", "<i8", (cls.MOST, 7))])
+        block = cls.zeros((cls.ROOM, 4))
+        cls.launch([(block.data.ptr, 1, 0, 16, 32, 32, block.data.ptr)])
+        cupy.cuda.Device().synchronize()
+
+    @classmethod
+    def launch(cls, planes):
+        import numpy
+        table = numpy.zeros((), cls.table)
+        table["of"][:len(planes)] = planes
+        cls.kernel((16, max(p[1] for p in planes), len(planes)), (256,), (table,))
+
+    @classmethod
+    def add(cls, turn):
+        planes = []
+        for reader, read in turn:
+            n = len(frames_of(read))
+            out = reader.room(n)
+            for p, plane in enumerate(read.planes):
+                address = plane.__cuda_array_interface__["data"][0]
+                pitch = plane.strides[0] if len(plane.shape) > 2 else 0
+                planes.append((address, n, pitch, plane.shape[-2], plane.strides[-2],
+                               plane.shape[-1], out.data.ptr + 8 * p))
+        for first in range(0, len(planes), cls.MOST):
+            cls.launch(planes[first:first + cls.MOST])
+
+
+KINDS = {"torch": TorchSums, "cupy": CupySums, "none": NoSums}
+
+
 def read(paths, args):
     """The sums of each file, the seconds from the first frame to the last sum, and the bytes that
     crossed the bus."""
-    kind = HostSums if args.host else NoSums if args.no_sums else CudaSums
+    kind = HostSums if args.host else KINDS[args.sums]
+    kind.prepare()
     readers = [kind(path, args) for path in paths]
     going, began = list(readers), None
     while going:
-        # One frame or batch of each file, then all their sums: two processes take turns on a GPU,
-        # and each turn costs the decoder milliseconds, so few turns are better than many.
-        round_ = [(reader, reader.stream.read()) for reader in going]
+        # One frame or batch of each file, then all their sums.
+        turn = [(reader, reader.stream.read()) for reader in going]
         began = began or time.monotonic()
-        for reader, frame in round_:
-            if frame is None:
-                going.remove(reader)
-                continue
-            with frame:
-                reader.add(frame)
+        going = [reader for reader, got in turn if got is not None]
+        turn = [(reader, got) for reader, got in turn if got is not None]
+        kind.add(turn)
+        for _, got in turn:
+            got.close()
     sums = [(r.path, r.totals()) for r in readers]
     seconds = time.monotonic() - (began or time.monotonic())
     bus = 0
@@ -123,15 +219,19 @@ def main():
     p.add_argument("--host", action="store_true")
     p.add_argument("--expect", help="lines of FILE FRAME SUM; the file is found by its last name")
     p.add_argument("--quiet", action="store_true")
-    p.add_argument("--no-sums", action="store_true", help="frames are only read")
+    p.add_argument("--with", dest="sums", choices=KINDS, default="torch",
+                   help="none: frames are only read")
     p.add_argument("--frames", type=int, default=0, help="of each file, which is read in a loop")
     p.add_argument("--processes", type=int, default=1)
     p.add_argument("--batch", type=int, default=1, help="frames that are one tensor")
+    p.add_argument("--slots", type=int, default=0, help="of each file; 0: the daemon's choice")
     args = p.parse_args()
     try:
         sums, seconds, bus = read_all(args)
     except pelton.Error as e:
         sys.exit(f"cuda_sum: {e.cause}\nhint: {e.hint}")
+    except ImportError as e:
+        sys.exit(f"cuda_sum: {e}\nhint: pip install it, or see --with")
     lines = [f"{os.path.basename(path)} {n} {total}" for path, totals in sums
              for n, total in enumerate(totals)]
     if not args.quiet:

@@ -11,6 +11,8 @@ from __future__ import annotations
 import collections
 import ctypes
 import os
+import threading
+import weakref
 from ctypes import c_char_p, c_int, c_int32, c_int64, c_uint, c_uint64, c_uint8, c_uint16, c_void_p
 from typing import TYPE_CHECKING, Any, Deque, Dict, List, Optional, Tuple
 
@@ -61,6 +63,7 @@ class Driver:
     def __init__(self) -> None:
         self.pid = os.getpid()
         self.contexts: Dict[int, c_void_p] = {}
+        self.marks: Dict[int, Marks] = {}
         try:
             self.library = ctypes.CDLL("libcuda.so.1")
         except OSError:
@@ -109,7 +112,8 @@ class Import:
     def __init__(self, m: Any, fd: int) -> None:
         self.driver = driver = Driver.get()
         self.ordinal = driver.ordinal(m.device.device_uuid)
-        self.memory, self.address, self.events = c_void_p(), c_uint64(), []  # type: ignore
+        self.marks = driver.marks.setdefault(self.ordinal, Marks(driver, self.ordinal))
+        self.memory, self.address = c_void_p(), c_uint64()
         driver.enter(self.ordinal)
         try:
             self.map(driver, m, fd)
@@ -128,31 +132,6 @@ class Import:
         driver.call("cuExternalMemoryGetMappedBuffer", ctypes.byref(self.address), self.memory,
                     ctypes.byref(_BufferDesc(size=m.memfd_size)))
 
-    def mark(self, streams: List[int]) -> List[c_void_p]:
-        """Events behind the work that is queued on these streams."""
-        out = []
-        self.driver.enter(self.ordinal)
-        try:
-            for stream in streams:
-                event = self.events.pop() if self.events else c_void_p()
-                if not event.value:
-                    self.driver.call("cuEventCreate", ctypes.byref(event), NO_TIMING)
-                self.driver.call("cuEventRecord", event, c_void_p(stream))
-                out.append(event)
-        finally:
-            self.driver.leave()
-        return out
-
-    def passed(self, events: List[c_void_p], wait: bool) -> bool:
-        """Whether all work before the events is done; they may then be used again."""
-        for event in events:
-            if wait:
-                self.driver.call("cuEventSynchronize", event)
-            elif self.driver.library.cuEventQuery(event) == NOT_READY:
-                return False
-        self.events += events
-        return True
-
     def __del__(self) -> None:
         if not getattr(self, "memory", None) or os.getpid() != self.driver.pid:
             return  # a child of a fork has no CUDA of its parent's
@@ -162,23 +141,66 @@ class Import:
         if self.address:
             library.cuMemFree_v2(self.address)
         library.cuDestroyExternalMemory(self.memory)
-        for event in self.events:
-            library.cuEventDestroy_v2(event)
         self.driver.leave()
 
 
+class Event:
+    """Behind the work that is queued on a CUDA stream now."""
+
+    def __init__(self, driver: Driver, ordinal: int, stream: int) -> None:
+        self.driver, self.ordinal, self.number = driver, ordinal, c_void_p()
+        driver.enter(ordinal)
+        try:
+            driver.call("cuEventCreate", ctypes.byref(self.number), NO_TIMING)
+            driver.call("cuEventRecord", self.number, c_void_p(stream))
+        finally:
+            driver.leave()
+
+    def passed(self, wait: bool) -> bool:
+        """Whether all of that work is done."""
+        if wait:
+            self.driver.call("cuEventSynchronize", self.number)
+        return wait or self.driver.library.cuEventQuery(self.number) != NOT_READY
+
+    def __del__(self) -> None:
+        if self.number.value and os.getpid() == self.driver.pid:
+            self.driver.library.cuEventDestroy_v2(self.number)
+
+
 class Slots:
-    """Slots that the program gave up while the GPU may still read them. Of one stream."""
+    """Slots of one stream that the program gave up while the GPU may still read them."""
 
     def __init__(self) -> None:
-        self.waiting: Deque[Tuple[Import, List[c_void_p], List[Lease]]] = collections.deque()
+        self.given: Deque[List[Lease]] = collections.deque()  # no event is behind their work yet
+        self.waiting: Deque[Tuple[List[Event], List[Lease]]] = collections.deque()
+        self.marks: Optional[Marks] = None  # known with the first frame
 
-    def settle(self, wait: bool) -> bool:
-        """Gives back slots that the GPU is done with, with wait at least one. False: none was."""
+    def add(self, marks: "Marks", streams: List[int], leases: List[Lease]) -> None:
+        """Comes from the garbage collector, at any time and in any thread. A CUDA stream of the
+        program's own may be gone soon, so an event is made at once."""
+        if streams == [LEGACY]:
+            self.given.append(leases)
+            return
+        try:
+            events = [Event(marks.driver, marks.ordinal, stream) for stream in streams]
+        except errors.NoDevice:  # the context is lost, and with it all of its work
+            return
+        self.waiting.append((events, leases))
+
+    def take(self) -> List[Lease]:
+        out: List[Lease] = []
+        while self.given:
+            out += self.given.popleft()
+        return out
+
+    def settle(self, hurry: bool, wait: bool = False) -> bool:
+        """Gives back slots that the GPU is done with, with wait at least some. False: none was."""
+        if hurry and self.marks:
+            self.marks.make()
         any_passed = False
         while self.waiting:
-            memory, events, _ = self.waiting[0]
-            if not memory.passed(events, wait and not any_passed):
+            events, _ = self.waiting[0]
+            if not all(event.passed(wait and not any_passed) for event in events):
                 break
             self.waiting.popleft()  # with the leases
             any_passed = True
@@ -186,9 +208,33 @@ class Slots:
 
     def clear(self) -> None:
         """The stream is closed, and all slots are the daemon's."""
-        while self.waiting:
-            memory, events, _ = self.waiting.popleft()
-            memory.events += events
+        self.given.clear()
+        self.waiting.clear()
+
+
+class Marks:
+    """Events behind slots that were given up, for all streams of a device.
+
+    An event is work of its own for the GPU, and the decoder stands still while the GPU turns to
+    this process for it. So one event is behind all slots that were given up since the last one.
+    """
+
+    def __init__(self, driver: Driver, ordinal: int) -> None:
+        self.driver, self.ordinal = driver, ordinal
+        self.slots: "weakref.WeakSet[Slots]" = weakref.WeakSet()
+        self.lock = threading.Lock()
+
+    def make(self) -> None:
+        with self.lock:
+            taken = [(slots, slots.take()) for slots in list(self.slots) if slots.given]
+            if not taken:
+                return
+            try:
+                event = Event(self.driver, self.ordinal, LEGACY)
+            except errors.NoDevice:  # as in Slots.add
+                return
+            for slots, leases in taken:
+                slots.waiting.append(([event], leases))
 
 
 class DevicePool(Pool):
@@ -229,12 +275,18 @@ class DevicePool(Pool):
                        strides=numbers(*(s // size for s in layout["strides"])),
                        deleter=ctypes.cast(_delete, c_void_p).value)
 
+    def use(self, stream: "Stream") -> None:
+        slots, marks = stream._slots, self.memory_of().marks
+        if slots.marks is not marks:
+            slots.marks = marks
+            marks.slots.add(slots)
+
     def frame(self, stream: "Stream", m: Any) -> "DeviceFrame":
-        self.memory_of()
+        self.use(stream)
         return DeviceFrame(DeviceLease(stream, self, [m]), m)
 
     def frames(self, stream: "Stream", messages: List[Any]) -> "DeviceBatch":
-        self.memory_of()
+        self.use(stream)
         count = len(messages)
         if count not in self.batches:
             self.batches[count] = [self.tensor(stacked(layout, count, self.slot_size))
@@ -266,11 +318,7 @@ class DeviceLease(BatchLease):
         memory: Any = self.pool.imported  # type: ignore[attr-defined]
         if not self.streams or self.stream._closed or os.getpid() != memory.driver.pid:
             return  # the leases go with it
-        try:
-            events = memory.mark(self.streams)
-        except errors.NoDevice:  # the context is lost, and with it all of its work
-            return
-        self.stream._slots.waiting.append((memory, events, self.leases))
+        self.stream._slots.add(memory.marks, self.streams, self.leases)
 
 
 # ---- DLPack ----

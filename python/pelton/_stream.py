@@ -282,7 +282,8 @@ class Stream:
             raise self._conn.dead.again()  # the frames that wait are the parent's
         self._drop_stale()
         if self._slots:
-            self._slots.settle(False)
+            # nothing is hurried while half of the slots are free
+            self._slots.settle(2 * len(self._held) >= self.slots)
         if not self._run() and self._end is None:
             self._ask()
             self._wait(deadline)
@@ -311,10 +312,10 @@ class Stream:
 
     def _wait(self, deadline: float) -> None:
         ready = lambda: self._run() or self._end is not None
+        self._settle_all()
         if self._exhausted():
             gc.collect()  # frames in cycles hold their slots until then
-            while self._slots and self._exhausted() and self._slots.settle(True):
-                pass
+            self._settle_all()
             if self._exhausted() and not self._last:
                 if self._conn.wait(ready, min(deadline, time.monotonic() + END_S)):
                     return
@@ -324,6 +325,11 @@ class Stream:
                         "close() frames, drop arrays of theirs, copy them, or open with slots=N")
         if not self._conn.wait(ready, deadline):
             raise errors.Timeout(f"{self.name}: no frame in time")
+
+    def _settle_all(self) -> None:
+        """Until a slot is free, or the GPU reads none that the program gave up."""
+        while self._slots and self._exhausted() and self._slots.settle(True, True):
+            pass
 
     def _exhausted(self) -> bool:
         batch = self._options.batch or 1

@@ -95,6 +95,11 @@ def interface(path):
         raises(ValueError, lambda: frame.planes, "closed")
 
 
+def pending(s):
+    """Slots that were given up, each frame or batch by itself: without an event, and with one."""
+    return len(s._slots.given), len(s._slots.waiting)
+
+
 def slots(path):
     """A slot goes back when the frame and its tensors are gone, and the GPU is done."""
     with pelton.open(path, "cuda", slots=4, loop=True) as s:
@@ -108,19 +113,61 @@ def slots(path):
             s.read().close()
         equal(tensor.rows(), before, "and nobody writes it")
         tensor.delete()
-        equal((s.held, len(s._slots.waiting)), (1, 1), "the GPU may still read it")
+        equal((s.held, pending(s)), (1, (1, 0)), "the GPU may still read it")
+        s.read().close()
+        equal((s.held, pending(s)), (1, (1, 0)), "nothing hurries while half of the slots are free")
+        other = s.read()
+        Tensor(other).delete()
+        del other
+        s.read().close()
+        equal((s.held, pending(s)), (2, (0, 1)), "then one event is behind all")
         for _ in range(10):
             s.read().close()
-        equal((s.held, len(s._slots.waiting)), (0, 0), "then it goes back")
-        for f in itertools.islice(s, 8): # each waits as the next one is read
+        equal((s.held, pending(s)), (0, (0, 0)), "and they go back")
+        for f in itertools.islice(s, 8): # each waits as the next ones are read
             Tensor(f).delete()
         del f
         check(len(s._slots.waiting) <= 4, "a full pool waits for the GPU")
+        while s._slots.settle(True, True):
+            pass
+        own = s.read()
+        Tensor(own, 7).delete()
+        del own
+        equal((s.held, pending(s)), (1, (0, 1)), "a stream of the program's own is marked at once")
         held = [Tensor(s.read()) for _ in range(4)]
         raises(pelton.SlotsExhausted, s.read, "holds all 4 slots")
         for tensor in held:
             tensor.delete()
         check(s.read() is not None, "it goes on")
+
+
+def shared(path):
+    """One event is behind the slots of all streams."""
+    before = fake("fake_recorded")
+    with pelton.open(path, "cuda", slots=4, loop=True) as one, \
+            pelton.open(path, "cuda", slots=4, loop=True) as other:
+        for s in (one, one, other):
+            frame = s.read()
+            Tensor(frame).delete()
+            del frame
+        one.read().close()
+        equal((pending(one), pending(other)), ((0, 1), (0, 1)), "both wait for the GPU")
+        check(one._slots.waiting[0][0][0] is other._slots.waiting[0][0][0]
+              and fake("fake_recorded") == before + 1, "for the same event")
+        for _ in range(8):
+            one.read().close()
+            other.read().close()
+        equal((one.held, other.held), (0, 0), "and both get their slots back")
+
+
+def abandoned(path):
+    """A stream that the program forgets with slots of it under way."""
+    s = pelton.open(path, "cuda", slots=4)
+    frame = s.read()
+    Tensor(frame).delete()
+    del frame, s
+    gc.collect()
+    equal(fake("fake_imports"), 0, "a forgotten stream leaves nothing")
 
 
 def batches(args, daemon, path):
@@ -141,15 +188,15 @@ def batches(args, daemon, path):
         gc.collect()
         equal(s.held, 8, "a tensor holds the slots of its batch")
         tensor.delete()
-        equal((s.held, len(s._slots.waiting)), (8, 1), "the GPU may still read them")
+        equal((s.held, pending(s)), (8, (1, 0)), "the GPU may still read them")
         for batch in s:
             got += [md5(f) for f in batch]
         equal(got, want, "frames of batches")
         del batch
         gc.collect()
-        while s._slots.settle(True):
+        while s._slots.settle(True, True):
             pass
-        equal((s.held, len(s._slots.waiting)), (0, 0), "then all go back")
+        equal((s.held, pending(s)), (0, (0, 0)), "then all go back")
 
 
 def life(path):
@@ -210,7 +257,9 @@ def main():
         life.descriptors = len(os.listdir("/proc/self/fd"))
         interface(path)
         slots(path)
+        shared(path)
         batches(args, daemon, path)
+        abandoned(path)
         life(path)
         killed_worker(args, daemon, folder)
         without_cuda(path)

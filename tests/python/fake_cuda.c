@@ -34,7 +34,7 @@ static VkInstance instance;
 static VkPhysicalDevice physical;
 static VkDevice device;
 /* what is there, for the test */
-int fake_imports, fake_contexts, fake_events;
+int fake_imports, fake_contexts, fake_events, fake_recorded;
 
 int cuInit(unsigned flags)
 {
@@ -170,6 +170,7 @@ int cuEventCreate(struct event **out, unsigned flags)
 int cuEventRecord(struct event *event, void *stream)
 {
     event->questions = 0;
+    fake_recorded++;
     return stream && fake_contexts == 1 ? NO_ERROR : INVALID;
 }
 

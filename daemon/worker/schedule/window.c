@@ -131,12 +131,14 @@ static void join_frame(struct picture *p)
 static void set_can(struct picture *p, const struct picture_facts *facts)
 {
     const struct window *w = p->window;
-    bool all = w->schedule->setting.entropy == ENGINE_ENTROPY_GPU;
+    const struct schedule_setting *set = &w->schedule->setting;
+    bool all = set->entropy == ENGINE_ENTROPY_GPU;
+    bool first = w->created < tuned(set->tuning.early, WINDOW_FIRST_PICTURES);
     if (!facts->entropy_gpu || p->pace == PACE_LIVE)
         return;
     p->entropy.largest_slice = facts->largest_slice;
     p->can |= facts->motion_gpu ? CAN_MOTION_GPU : 0;
-    p->can |= all || (!w->live && w->created >= WINDOW_FIRST_PICTURES) ? CAN_ENTROPY_GPU : 0;
+    p->can |= all || (!w->live && !first) ? CAN_ENTROPY_GPU : 0;
 }
 
 /* Coders for all of its slices wake at once; the device's thread wakes meanwhile. */
