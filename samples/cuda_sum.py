@@ -115,11 +115,12 @@ struct planes { plane of[64]; };
 extern "C" __global__ void sum_planes(planes all)
 {
     plane p = all.of[blockIdx.z];
+    long long frame = p.at + blockIdx.y * p.pitch;
     if (blockIdx.y >= p.frames)
         return;
     unsigned sum = 0;
     for (long long y = blockIdx.x; y < p.height; y += gridDim.x) {
-        const unsigned char *row = (const unsigned char *)p.at + blockIdx.y * p.pitch + y * p.stride;
+        const unsigned char *row = (const unsigned char *)(frame + y * p.stride);
         for (int x = threadIdx.x; x < p.width / 4; x += blockDim.x)
             sum = __dp4a(((const unsigned *)row)[x], 0x01010101u, sum);
         if (threadIdx.x < p.width % 4)

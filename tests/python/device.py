@@ -124,10 +124,16 @@ def slots(path):
         for _ in range(10):
             s.read().close()
         equal((s.held, pending(s)), (0, (0, 0)), "and they go back")
+        collected = []
+        gc.callbacks.append(lambda phase, _: collected.append(phase))
+        gc.disable()
         for f in itertools.islice(s, 8): # each waits as the next ones are read
             Tensor(f).delete()
         del f
+        gc.enable()
+        gc.callbacks.pop()
         check(len(s._slots.waiting) <= 4, "a full pool waits for the GPU")
+        equal(collected, [], "and not for the garbage collector")
         while s._slots.settle(True, True):
             pass
         own = s.read()
