@@ -50,8 +50,8 @@ def bare(cache, suite):
         raise Unavailable("no mmdebstrap here; apt-get install mmdebstrap")
     print(f"{suite}: making the bare system {tar}", flush=True)
     with tempfile.TemporaryDirectory(dir=cache) as folder:
-        run("sh", "-c", 'printf "%s" "$1" | mmdebstrap --variant=minbase "$2" "$3" -', "sh", lines,
-            suite, folder + "/root.tar")
+        run("sh", "-c", 'printf "%s" "$1" | mmdebstrap --variant=minbase --include=apt "$2" "$3" -',
+            "sh", lines, suite, folder + "/root.tar")
         os.rename(folder + "/root.tar", tar)
     return tar
 

@@ -3,7 +3,7 @@
 """Many more files open than the daemon decodes at once. A reader that holds all frames of a file
 gives its place up for another file, and goes on with the next frame later.
 
-  resting.py [--files N] [--places N] [--device-memory MIB] [--clip CLIP]
+  resting.py [--files N] [--places N] [--device-memory MIB] [--clip CLIP] [--compare N]
 """
 import os, tempfile, time
 
@@ -44,6 +44,7 @@ def main():
     p.add_argument("--places", type=int, default=4)
     p.add_argument("--device-memory", type=int, help="MiB that the worker may hold")
     p.add_argument("--clip", help="else a small one is made")
+    p.add_argument("--compare", type=int, default=24, help="files that are read to their end")
     a = p.parse_args()
     os.environ["PATH"] = a.bin + ":" + os.environ["PATH"]
     more = ["-c", f"streams={a.places}"]
@@ -60,7 +61,7 @@ def main():
             check(first == want[:1] * a.files, f"{a.files} files are open with {a.places} places")
             print(f"opened in {seconds:.1f} s; the worker held {held / 1e9:.2f} GB of the device "
                   "at most")
-            for n, s in list(enumerate(streams))[::max(1, a.files // 24)]:
+            for n, s in list(enumerate(streams))[::max(1, a.files // a.compare)]:
                 got = [md5(f) for f in s]
                 equal(got, want[1:], f"file {n}: the rest, each frame once")
                 s.close()
