@@ -148,7 +148,7 @@ class Event:
     """Behind the work that is queued on a CUDA stream now."""
 
     def __init__(self, driver: Driver, ordinal: int, stream: int) -> None:
-        self.driver, self.ordinal, self.number = driver, ordinal, c_void_p()
+        self.driver, self.number, self.done = driver, c_void_p(), False
         driver.enter(ordinal)
         try:
             driver.call("cuEventCreate", ctypes.byref(self.number), NO_TIMING)
@@ -156,11 +156,13 @@ class Event:
         finally:
             driver.leave()
 
-    def passed(self, wait: bool) -> bool:
+    def wait(self) -> None:
+        self.driver.call("cuEventSynchronize", self.number)
+
+    def passed(self) -> bool:
         """Whether all of that work is done."""
-        if wait:
-            self.driver.call("cuEventSynchronize", self.number)
-        return wait or self.driver.library.cuEventQuery(self.number) != NOT_READY
+        self.done = self.done or self.driver.library.cuEventQuery(self.number) != NOT_READY
+        return self.done
 
     def __del__(self) -> None:
         if self.number.value and os.getpid() == self.driver.pid:
@@ -193,23 +195,25 @@ class Slots:
             out += self.given.popleft()
         return out
 
+    def take_passed(self) -> List[Lease]:
+        """Slots that the GPU is done with."""
+        out: List[Lease] = []
+        while self.waiting and all(event.passed() for event in self.waiting[0][0]):
+            out += self.waiting.popleft()[1]
+        return out
+
     def settle(self, hurry: bool, wait: bool = False) -> bool:
-        """Gives back slots that the GPU is done with, with wait at least some. False: none was."""
-        if hurry and self.marks:
-            self.marks.make()
-        any_passed = False
-        while self.waiting:
-            events, _ = self.waiting[0]
-            if not all(event.passed(wait and not any_passed) for event in events):
-                break
-            self.waiting.popleft()  # with the leases
-            any_passed = True
-        return any_passed
+        """Gives back slots that the GPU is done with, of all streams; with wait some of this one at
+        least. hurry: slots are scarce, so those without an event get one. False: this stream has
+        none under way."""
+        return self.marks is not None and self.marks.settle(self, hurry, wait)
 
     def clear(self) -> None:
         """The stream is closed, and all slots are the daemon's."""
-        self.given.clear()
-        self.waiting.clear()
+        if self.marks is not None and os.getpid() == self.marks.driver.pid:
+            with self.marks.lock:
+                self.given.clear()
+                self.waiting.clear()
 
 
 class Marks:
@@ -222,19 +226,34 @@ class Marks:
     def __init__(self, driver: Driver, ordinal: int) -> None:
         self.driver, self.ordinal = driver, ordinal
         self.slots: "weakref.WeakSet[Slots]" = weakref.WeakSet()
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()  # a collection meanwhile may close a stream
 
     def make(self) -> None:
+        """With the lock."""
+        taken = [(slots, slots.take()) for slots in list(self.slots) if slots.given]
+        if not taken:
+            return
+        try:
+            event = Event(self.driver, self.ordinal, LEGACY)
+        except errors.NoDevice:  # as in Slots.add
+            return
+        for slots, leases in taken:
+            slots.waiting.append(([event], leases))
+
+    def settle(self, first: Slots, hurry: bool, wait: bool) -> bool:
+        """As Slots.settle, of that stream. Another one may stand still as its reader waits here."""
         with self.lock:
-            taken = [(slots, slots.take()) for slots in list(self.slots) if slots.given]
-            if not taken:
-                return
-            try:
-                event = Event(self.driver, self.ordinal, LEGACY)
-            except errors.NoDevice:  # as in Slots.add
-                return
-            for slots, leases in taken:
-                slots.waiting.append(([event], leases))
+            if hurry:
+                self.make()
+            events = first.waiting[0][0] if wait and first.waiting else []
+        for event in events:
+            event.wait()
+        with self.lock:
+            back = first.take_passed()
+            others = [slots.take_passed() for slots in list(self.slots) if slots.waiting]
+        any_back = bool(back)
+        del back, others  # they go back, outside of the lock
+        return any_back
 
 
 class DevicePool(Pool):

@@ -23,6 +23,7 @@ DEVICE = 3  # of enum pelton_transport
 WANTED_MOST, WANTED_FRAMES_MOST = 4096, 65536  # ranges, frames
 OPEN_S = 120.0  # a software device compiles its shaders first
 END_S = 2.0     # the end of a stream may come while the program holds all slots
+SETTLE_S = 0.001  # between two looks at slots that the GPU still reads
 STALE_S = 0.05  # a frame that waited in the socket since an earlier question
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.25, 8.0
 Source = Union[str, "os.PathLike[str]", int, Any]
@@ -282,8 +283,8 @@ class Stream:
             raise self._conn.dead.again()  # the frames that wait are the parent's
         self._drop_stale()
         if self._slots:
-            # nothing is hurried while half of the slots are free
-            self._slots.settle(2 * len(self._held) >= self.slots)
+            # nothing is hurried while most slots are free
+            self._slots.settle(3 * len(self._held) >= self.slots)
         if not self._run() and self._end is None:
             self._ask()
             self._wait(deadline)
@@ -323,8 +324,16 @@ class Stream:
                     raise errors.SlotsExhausted(
                         f"{self.name}: the program holds all {self.slots} slots, so no frame comes",
                         "close() frames, drop arrays of theirs, copy them, or open with slots=N")
-        if not self._conn.wait(ready, deadline):
+        if not self._wait_settling(ready, deadline):
             raise errors.Timeout(f"{self.name}: no frame in time")
+
+    def _wait_settling(self, ready: Callable[[], Any], deadline: float) -> bool:
+        """As Connection.wait. Slots go back meanwhile: the daemon may need them for that frame."""
+        while self._slots and self._slots.waiting and time.monotonic() < deadline:
+            if self._conn.wait(ready, min(deadline, time.monotonic() + SETTLE_S)):
+                return True
+            self._slots.settle(False)
+        return self._conn.wait(ready, deadline)
 
     def _settle_all(self) -> None:
         """Until a slot is free, or the GPU reads none that the program gave up."""

@@ -35,6 +35,7 @@ static VkPhysicalDevice physical;
 static VkDevice device;
 /* what is there, for the test */
 int fake_imports, fake_contexts, fake_events, fake_recorded;
+int fake_busy; /* the test says so: no event is ready until it is waited for */
 
 int cuInit(unsigned flags)
 {
@@ -176,12 +177,14 @@ int cuEventRecord(struct event *event, void *stream)
 
 int cuEventQuery(struct event *event)
 {
-    return event->questions++ < QUESTIONS ? NOT_READY : NO_ERROR;
+    return (fake_busy && event->questions <= QUESTIONS) || event->questions++ < QUESTIONS
+               ? NOT_READY
+               : NO_ERROR;
 }
 
 int cuEventSynchronize(struct event *event)
 {
-    event->questions = QUESTIONS;
+    event->questions = QUESTIONS + 1;
     return NO_ERROR;
 }
 
