@@ -11,7 +11,7 @@ files are read side by side. Nothing is copied: a tensor is the decoder's own me
 
 With --batch N a tensor has so many frames. Two processes take turns on a GPU, and each turn costs
 the decoder time, so few turns with many frames are the fastest. With --processes N that many
-processes share the files. They need a running daemon.
+processes share the files; start one peltond for them before.
 """
 import argparse, multiprocessing, os, sys, time
 
