@@ -172,6 +172,7 @@ void encode_store_count(struct encode_store *s, struct gpu_encoder_counts *sums)
     pthread_mutex_lock(&s->lock);
     sums->batches += s->counts.batches;
     sums->pictures += s->counts.pictures;
+    sums->records += s->counts.records;
     sums->decide_s += s->counts.decide_s;
     sums->analyse_s += s->counts.analyse_s;
     for (uint32_t i = 0; i < GPU_ENCODER_PASSES; i++) {
@@ -238,6 +239,15 @@ static double seconds_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* Pictures of a batch whose records came */
+static uint32_t batch_records(const struct encode_store *s, const struct store_batch *b)
+{
+    uint32_t room = s->params.mb_width * s->params.mb_height * ENC_BLOCKS, records = 0;
+    for (uint32_t i = 0; i < b->count; i++)
+        records += b->results[i].total.units > room;
+    return records;
+}
+
 /* With the lock, which is free while the batch runs */
 static void batch_run(struct encode_store *s, struct store_batch *b)
 {
@@ -256,6 +266,7 @@ static void batch_run(struct encode_store *s, struct store_batch *b)
     b->running = false;
     s->counts.batches += !analysis;
     s->counts.pictures += analysis ? 0 : b->count;
+    s->counts.records += analysis ? 0 : batch_records(s, b);
     *(analysis ? &s->counts.analyse_s : &s->counts.decide_s) += seconds_now() - begun;
     pthread_cond_broadcast(&s->changed);
 }

@@ -39,6 +39,7 @@ const uint8_t *gpu_decider_frame(const void *ctx);
 /* What was done so far. Thread: any. */
 struct gpu_encoder_counts {
     uint64_t batches, pictures; /* decided */
+    uint64_t records;           /* pictures whose records came to the host */
     double decide_s, analyse_s; /* sums of what batches took */
     /* of the GPU by pass, zeros without gpu_params.timestamps; NULL: no more passes */
     const char *pass[GPU_ENCODER_PASSES + 1];

@@ -7,7 +7,7 @@
 #extension GL_GOOGLE_include_directive : require
 #include "gpu/shaders/lib/encode_syntax.glsl"
 
-layout(set = 0, binding = ENC_BIND_COEFFS, scalar) buffer data_buffer
+layout(set = 0, binding = ENC_BIND_COEFFS, scalar) coherent buffer data_buffer
 {
     uint data[];
 };

@@ -14,7 +14,7 @@
 #include <pthread.h>
 
 #define PICTURES 5
-#define MOST     6 /* streams at once */
+#define MOST     8 /* streams at once */
 
 /* What a stream is like, and what the reference made of it */
 struct wanted {
@@ -193,6 +193,11 @@ static void make_all(struct wanted all[MOST])
     all[5].params = params_of(40, 70, 28);
     all[5].params.encoding.chroma_format_idc = 0;
     all[5].params.adaptive = true;
+    all[6].params = params_of(90, 50, 24);
+    all[6].params.encoding.cabac = false;
+    all[6].params.encoding.slices = 4;
+    all[7].params = params_of(40, 70, 0); /* whose bins find no room */
+    all[7].params.encoding.slices = 2;
     for (int i = 0; i < MOST; i++) {
         all[i].params.encoding.rate = 10;
         all[i].params.encoding.rate_scale = 1;
@@ -213,6 +218,7 @@ static void test_streams(void **state)
     for (uint32_t i = 0; i < 3; i++)
         check_streams(each, MOST, widths[i], &counts);
     assert_true(counts.batches < counts.pictures); /* some were in one batch */
+    assert_true(counts.records >= PICTURES && 2 * counts.records < counts.pictures);
     for (int i = 0; i < MOST; i += 3)
         check_streams(&each[i], 1, 3, &counts);
     assert_int_equal(counts.batches, PICTURES);
