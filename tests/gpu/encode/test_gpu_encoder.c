@@ -142,7 +142,10 @@ static void *run_thread(void *ctx)
 static void check_streams(struct wanted *const *wanted, uint32_t count, uint32_t width,
                           struct gpu_encoder_counts *counts)
 {
-    struct gpu_encoder_params params = {.streams = 3, .pictures = width, .frames = true};
+    /* Few streams share buffers, so there are several; or all of a size do, so that batches are
+     * wide whoever comes first: a second one waits for a quarter of them. */
+    struct gpu_encoder_params params = {
+        .streams = width < 3 ? 3 : MOST, .pictures = width, .frames = true};
     struct run runs[MOST];
     pthread_t threads[MOST];
     pthread_barrier_t together;
