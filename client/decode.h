@@ -9,6 +9,7 @@
 #include "client/contact_sheet.h"
 #include "client/convert.h"
 #include "client/input.h"
+#include "client/orientation.h"
 #include "client/output.h"
 #include "client/side_data_json.h"
 #include "client/turn.h"
@@ -34,6 +35,7 @@ struct decode {
     uint64_t second_frames;
     struct convert *convert;
     struct turn turn;
+    struct orientation orientation, second_orientation;
     FILE *progress_file;       /* ours; NULL: none */
     enum AVPixelFormat wanted; /* AV_PIX_FMT_NONE: as delivered */
     AVFrame *picture;

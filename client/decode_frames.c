@@ -129,7 +129,8 @@ static void decode_count_frame(struct decode *d, const struct pelton_frame *fram
 static int decode_convert(struct decode *d, const struct pelton_frame *frame,
                           const AVFrame **picture)
 {
-    uint32_t orientation = d->o->read.leave_unturned ? 0 : frame->orientation;
+    uint32_t shown = orientation_of(frame->view ? &d->second_orientation : &d->orientation, frame);
+    uint32_t orientation = d->o->read.leave_unturned ? 0 : shown;
     const AVFrame *turned;
     int rc = turn_frame(&d->turn, d->picture, orientation, &turned, d->f);
     *picture = turned;

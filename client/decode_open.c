@@ -202,7 +202,9 @@ int decode_open_stream(struct decode *d)
     params.any_pix_fmt = true; /* the client converts to other formats */
     params.fields = d->o->read.fields;
     params.views = d->o->write.second_view ? PELTON_VIEWS_BOTH : PELTON_VIEW_BASE;
-    params.side_data = d->side ? PELTON_SIDE_ALL : PELTON_SIDE_NONE;
+    params.side_data = d->side                     ? PELTON_SIDE_ALL
+                       : d->o->read.leave_unturned ? PELTON_SIDE_NONE
+                                                   : PELTON_SIDE_KNOWN;
     params.devices = known ? d->device.devices : 1;
     params.loop = d->o->read.loops != 0;
     params.loops = d->o->read.loops > 0 ? (uint32_t)d->o->read.loops + 1 : 0;

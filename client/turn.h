@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Turns and mirrors pictures as the container's display matrix says (enum pelton_orientation).
+ * Turns and mirrors pictures as they are to be shown (enum pelton_orientation).
  */
 #ifndef CLIENT_TURN_H
 #define CLIENT_TURN_H

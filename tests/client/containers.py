@@ -101,6 +101,28 @@ def matrices(case):
             case.check("-noautorotate %s" % name, left == md5s(case.ours(base).stdout.decode()))
 
 
+def messages(case):
+    """An orientation message of the stream turns all pictures of its sequence as matrices do, and
+    wins over the matrix. One IDR picture: h264_metadata places the second message wrongly."""
+    base, turned = case.d + "/base.mp4", case.d + "/turned.mp4"
+    case.ffmpeg(*PICTURE, *X264, "-frames:v", "8", base)
+    data = pathlib.Path(base).read_bytes()
+    for name, words in (("270", "rotate=90"), ("180", "rotate=180"), ("90", "rotate=270"),
+                        ("mirrored", "flip=horizontal"), ("upside down", "flip=vertical")):
+        pathlib.Path(turned).write_bytes(matrix_patched(data, MATRICES[name]))
+        want = md5s(case.ours(turned).stdout.decode())
+        for path, ext in ((base, "264"), (base, "mp4"), (turned, "mp4")):
+            told = "%s/told.%s" % (case.d, ext)
+            bytes_too = "h264_mp4toannexb," if ext == "264" else ""
+            case.ffmpeg("-i", path, "-c", "copy", "-bsf:v",
+                        bytes_too + "h264_metadata=display_orientation=insert:" + words, told)
+            got = md5s(case.ours(told).stdout.decode())
+            case.check("message %s in %s" % (words, ext), got == want != [], "other frames")
+            left = md5s(case.ours(told, "-noautorotate").stdout.decode())
+            case.check("-noautorotate, message " + words,
+                       left == md5s(case.ours(base).stdout.decode()) != [], "other frames")
+
+
 def sizes(case):
     """The container's size wins where it leaves out less than a macroblock."""
     for w, h in ((160, 90), (154, 96), (152, 88)):
@@ -272,7 +294,7 @@ def main():
         return t.SKIPPED
     with tempfile.TemporaryDirectory() as d, t.Daemon(args) as daemon:
         case = Case(args, daemon, d)
-        for group in (matrices, sizes, choice, clocks, changes, cut, vui, encrypted):
+        for group in (matrices, messages, sizes, choice, clocks, changes, cut, vui, encrypted):
             if not args.only or args.only in group.__name__:
                 group(case)
     print("%d of %d as ffmpeg has it" % (case.count - case.bad, case.count))

@@ -12,6 +12,7 @@
 #include "client/bench_steady.h"
 #include "proto/json.h"
 #include "client/option_table.h"
+#include "client/orientation.h"
 #include "client/output.h"
 #include "client/video_sync.h"
 
@@ -53,6 +54,62 @@ static void test_steady(void **state)
     for (unsigned i = 0; i < RUN_FRAMES; i++) /* ever faster */
         times[i] = 1000000000 - (int64_t)(RUN_FRAMES - i) * (RUN_FRAMES - i) * 300;
     assert_false(bench_steady_find(0, times, RUN_FRAMES).known);
+}
+
+/* ---- display orientation messages ---- */
+
+enum { ACW_90 = 0x4000, ACW_180 = 0x8000, ACW_270 = 0xc000 };
+
+/* The orientation of a frame with this message. */
+static uint32_t told_by(bool hor_flip, bool ver_flip, unsigned anticlockwise)
+{
+    struct orientation o = {0};
+    struct pelton_side_data side = {.has = PELTON_SIDE_DISPLAY_ORIENTATION};
+    struct pelton_frame frame = {.side = &side, .orientation = PELTON_TURNED_90};
+    side.display_orientation.hor_flip = hor_flip;
+    side.display_orientation.ver_flip = ver_flip;
+    side.display_orientation.anticlockwise_rotation = (uint16_t)anticlockwise;
+    return orientation_of(&o, &frame);
+}
+
+static void test_orientation_values(void **state)
+{
+    assert_int_equal(told_by(0, 0, 0), PELTON_UPRIGHT); /* the container's does not count */
+    assert_int_equal(told_by(0, 0, ACW_90), PELTON_TURNED_270);
+    assert_int_equal(told_by(0, 0, ACW_180), PELTON_TURNED_180);
+    assert_int_equal(told_by(0, 0, ACW_270), PELTON_TURNED_90);
+    assert_int_equal(told_by(0, 0, 0xffff), PELTON_UPRIGHT); /* nearly a whole turn */
+    assert_int_equal(told_by(1, 0, 0), PELTON_MIRRORED);
+    assert_int_equal(told_by(0, 1, 0), PELTON_UPSIDE_DOWN);
+    assert_int_equal(told_by(1, 1, 0), PELTON_TURNED_180);
+    assert_int_equal(told_by(1, 1, ACW_90), PELTON_TURNED_90);
+    assert_int_equal(told_by(1, 0, ACW_90), PELTON_TRANSPOSED);
+    assert_int_equal(told_by(1, 0, ACW_270), PELTON_ANTITRANSPOSED);
+    assert_int_equal(told_by(0, 1, ACW_90), PELTON_ANTITRANSPOSED);
+}
+
+static void test_orientation_lasts(void **state)
+{
+    struct orientation o = {0};
+    struct pelton_side_data message = {.has = PELTON_SIDE_DISPLAY_ORIENTATION},
+                            point = {.has = PELTON_SIDE_RECOVERY_POINT};
+    struct pelton_frame with = {.side = &message, .orientation = PELTON_MIRRORED},
+                        without = {.orientation = PELTON_MIRRORED}, idr = without,
+                        recovery = without;
+    idr.flags = recovery.flags = PELTON_FRAME_KEY;
+    recovery.side = &point;
+    message.display_orientation.anticlockwise_rotation = ACW_180;
+    assert_int_equal(orientation_of(&o, &with), PELTON_TURNED_180);
+    assert_int_equal(orientation_of(&o, &without), PELTON_MIRRORED); /* for its frame alone */
+    message.display_orientation.repetition_period = 1;
+    assert_int_equal(orientation_of(&o, &with), PELTON_TURNED_180);
+    assert_int_equal(orientation_of(&o, &without), PELTON_TURNED_180);
+    assert_int_equal(orientation_of(&o, &recovery), PELTON_TURNED_180);
+    assert_int_equal(orientation_of(&o, &idr), PELTON_MIRRORED); /* another sequence */
+    assert_int_equal(orientation_of(&o, &with), PELTON_TURNED_180);
+    message.display_orientation.cancel_flag = true;
+    assert_int_equal(orientation_of(&o, &with), PELTON_MIRRORED);
+    assert_int_equal(orientation_of(&o, &without), PELTON_MIRRORED);
 }
 
 /* ---- time stamps ---- */
@@ -253,9 +310,8 @@ static void formats_follow_names(void **state)
         struct failure f = {0};
         int rc = output_format_choose(cases[i].name, cases[i].path, &format, &f);
         if (rc != (cases[i].format ? 0 : X_USAGE) ||
-            (format && strcmp(format->name, cases[i].format))) {
+            (format && strcmp(format->name, cases[i].format)))
             fail_msg("%s %s: %d", cases[i].name ? cases[i].name : "", cases[i].path, rc);
-        }
     }
 }
 
@@ -302,11 +358,17 @@ static void json_takes_any_bytes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_steady),          cmocka_unit_test(sync_equals_ffmpeg),
-        cmocka_unit_test(sync_without_times),   cmocka_unit_test(ffmpeg_spellings),
-        cmocka_unit_test(bad_options),          cmocka_unit_test(option_table_is_sound),
-        cmocka_unit_test(formats_follow_names), cmocka_unit_test(causes_stay_on_one_line),
+        cmocka_unit_test(test_steady),
+        cmocka_unit_test(sync_equals_ffmpeg),
+        cmocka_unit_test(sync_without_times),
+        cmocka_unit_test(ffmpeg_spellings),
+        cmocka_unit_test(bad_options),
+        cmocka_unit_test(option_table_is_sound),
+        cmocka_unit_test(formats_follow_names),
+        cmocka_unit_test(causes_stay_on_one_line),
         cmocka_unit_test(json_takes_any_bytes),
+        cmocka_unit_test(test_orientation_values),
+        cmocka_unit_test(test_orientation_lasts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
