@@ -159,6 +159,7 @@ struct mb_parser {
     struct h264_bits bits;    /* CAVLC, and I_PCM samples */
     struct h264_bits part[2]; /* data partitions B and C; data NULL: lost */
     bool lost_partition;      /* a macroblock lacks residual for it */
+    size_t residual_at;       /* bit at which its residual begins; SIZE_MAX: none has begun */
     struct h264_cabac cabac;
     struct mb_mbaff mbaff;
 };
@@ -216,6 +217,9 @@ unsigned h264_cabac_transform_size_8x8_flag(struct mb_parser *p);
 /* mb_layer.c (7.3.5). Both return false on an error of the bitstream. */
 bool h264_macroblock(struct mb_parser *p);
 void h264_macroblock_skip(struct mb_parser *p);
+/* After an error of h264_macroblock by CAVLC, in an inter macroblock whose data end within its
+ * residual: it stays, with the components whose residual is whole. False: it is not so. */
+bool h264_macroblock_keep_prediction(struct mb_parser *p);
 
 /* mb_intra.c, mb_inter.c (7.3.5.1, 7.3.5.2) */
 bool h264_intra_nxn_modes(struct mb_parser *p, bool transform_8x8);

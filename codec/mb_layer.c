@@ -178,6 +178,7 @@ static bool residual(struct mb_parser *p)
     if (!read_qp_delta(p) || !h264_coeff_blocks_reserve(p))
         return false;
     p->mb->coeff = p->chunk.next;
+    p->residual_at = p->bits.pos;
     if (p->format.cabac_mode)
         return p->format.wide ? h264_residual_cabac_32(p) : h264_residual_cabac_16(p);
     if (!p->format.partitioned)
@@ -276,6 +277,7 @@ bool h264_macroblock(struct mb_parser *p)
     uint32_t mb_type;
     bool good;
     record_begin(p);
+    p->residual_at = SIZE_MAX;
     memset(&p->edge, 0, sizeof(p->edge));
     p->edge.flags = EDGE_AVAILABLE | EDGE_CODED | EDGE_NOT_DIRECT;
     edge_modes(&p->edge, 2);
@@ -289,6 +291,15 @@ bool h264_macroblock(struct mb_parser *p)
             mb_type < inter ? inter_macroblock(p, mb_type) : intra_macroblock(p, mb_type - inter);
     if (!good ||
         (p->format.cabac_mode ? h264_cabac_overrun(&p->cabac.e) : h264_bits_overrun(&p->bits)))
+        return false;
+    record_end(p);
+    p->residual_at = SIZE_MAX;
+    return true;
+}
+
+bool h264_macroblock_keep_prediction(struct mb_parser *p)
+{
+    if (p->format.cabac_mode || p->residual_at > p->bits.end || p->mb->kind != REC_MB_INTER)
         return false;
     record_end(p);
     return true;

@@ -169,6 +169,15 @@ static int NAME(block_8x8_cavlc)(struct mb_parser *p, uint8_t *total, unsigned f
     return coeff_blocks != NULL;
 }
 
+/* An error in a block: those before it stay, for h264_macroblock_keep_prediction. */
+static bool NAME(component_cut)(struct mb_parser *p, unsigned c, unsigned coded)
+{
+    p->mb->coded[c] = (uint16_t)coded;
+    if (!c)
+        NAME(record_nonzero)(p);
+    return false;
+}
+
 /* residual_luma() (7.3.5.3.1) for luma, or a chroma component of 4:4:4 */
 static bool NAME(luma_cavlc)(struct mb_parser *p, unsigned c)
 {
@@ -198,14 +207,14 @@ static bool NAME(luma_cavlc)(struct mb_parser *p, unsigned c)
         } else if (p->mb->flags & REC_MB_TRANSFORM_8X8) {
             got = NAME(block_8x8_cavlc)(p, total, blk);
             if (got < 0)
-                return false;
+                return NAME(component_cut)(p, c, coded);
             coded |= got ? 0xfu << blk : 0;
             blk |= 3;
         } else {
             got = NAME(block_cavlc)(p, NAME(nc_class)(p, total, x, y), 16 - i16, scan, 0,
                                     coeff_blocks ? coeff_blocks + blk * 16 : NULL);
             if (got < 0)
-                return false;
+                return NAME(component_cut)(p, c, coded);
             coded |= (unsigned)!!got << blk;
             total[GRID((int)x, (int)y)] = (uint8_t)got;
         }
@@ -242,7 +251,7 @@ static bool NAME(chroma_cavlc)(struct mb_parser *p)
                 int ac = NAME(block_cavlc)(p, NAME(nc_class)(p, total, x, y), 15, scan, 0,
                                            coeff_blocks ? coeff_blocks + blk * 16 : NULL);
                 if (ac < 0)
-                    return false;
+                    return NAME(component_cut)(p, c, coded);
                 coded |= (unsigned)!!ac << blk;
                 total[GRID((int)x, (int)y)] = (uint8_t)ac;
             }

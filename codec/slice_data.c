@@ -122,6 +122,7 @@ static void parser_begin(struct mb_parser *p, struct h264_slice *slice, void *li
     p->mb_x = (p->addr >> p->format.mbaff_frame) % p->mb_width;
     p->last_delta = 0;
     p->lost_partition = false;
+    p->residual_at = SIZE_MAX;
     line_begin(p, line);
     intra_begin(p);
     h264_set_qp(p, slice->hdr.qp);
@@ -262,6 +263,8 @@ static int slice_decode(struct h264_slice *slice, struct h264_scratch *scratch)
     if ((error || p->addr < p->end_mb) && bytes_left(p) > BYTES_OF_CUT) {
         error = H264_ERR_DATA;
         drop_doubted(p);
+    } else if (error && p->format.plain && h264_macroblock_keep_prediction(p)) {
+        next_macroblock(p);
     } else if (!error && bytes_left(p) > ENT_BYTES_BEHIND) {
         error = H264_ERR_DATA; /* a unit whose start code is lost, or wrong bins */
     }

@@ -23,6 +23,7 @@
 #define h264_intra_nxn_modes               h264_intra_nxn_modes_bmi2
 #define h264_intra_pcm                     h264_intra_pcm_bmi2
 #define h264_macroblock                    h264_macroblock_bmi2
+#define h264_macroblock_keep_prediction    h264_macroblock_keep_prediction_bmi2
 #define h264_macroblock_skip               h264_macroblock_skip_bmi2
 #define h264_set_qp                        h264_set_qp_bmi2
 #define h264_edge_none                     h264_edge_none_bmi2

@@ -196,11 +196,6 @@ static int feed_units(struct h264_stream *s, const uint8_t *data, size_t size, u
     return first;
 }
 
-bool h264_stream_any_slice_order(const struct h264_sps *sps)
-{
-    return sps->profile_idc == 88 || (sps->profile_idc == 66 && !(sps->constraint_flags & 0x40));
-}
-
 /* Where slices may come in any order, and where each colour plane has a slice with
  * first_mb_in_slice 0, those who cut access units by that cut inside of pictures: there only the
  * next picture's first slice tells that one is complete. */

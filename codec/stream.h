@@ -41,6 +41,7 @@ enum h264_rule {
     H264_RULE_ALIGNMENT,
     H264_RULE_SIBLINGS,
     H264_RULE_TOOLS,
+    H264_RULE_UNIT,
     H264_RULES
 };
 
@@ -54,6 +55,8 @@ struct h264_habits {
     bool lost_set;       /* it may have been a parameter set, and no SPS came since */
     bool misaligned;     /* the last slice has a cabac_alignment_one_bit of 0 */
     uint32_t idr_pic_id; /* of the last one */
+    bool several;        /* the caller has cut the stream: pictures had different tags */
+    int64_t tag;         /* of the last picture */
 };
 
 struct h264_stream {
@@ -104,8 +107,11 @@ struct h264_stream {
     struct h264_stats stats;
 };
 
-/* stream.c: Baseline and Extended (A.2.1, A.2.3) */
-bool h264_stream_any_slice_order(const struct h264_sps *sps);
+/* Baseline and Extended (A.2.1, A.2.3) */
+static inline bool h264_stream_any_slice_order(const struct h264_sps *sps)
+{
+    return sps->profile_idc == 88 || (sps->profile_idc == 66 && !(sps->constraint_flags & 0x40));
+}
 
 /* stream_params.c */
 int h264_stream_store_sps(struct h264_stream *s, const uint8_t *nal, size_t size,

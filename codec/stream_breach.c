@@ -12,7 +12,16 @@
 
 #include <string.h>
 
-enum { MOST_IN_A_ROW = 3, BASELINE = 66, MAIN = 77, EXTENDED = 88, LEVEL_3 = 30 };
+enum {
+    MOST_IN_A_ROW = 3,
+    BASELINE = 66,
+    MAIN = 77,
+    EXTENDED = 88,
+    HIGH = 100,
+    HIGH_10 = 110,
+    HIGH_422 = 122,
+    LEVEL_3 = 30
+};
 
 static bool counts(uint8_t *in_a_row, bool breach)
 {
@@ -140,6 +149,24 @@ static void judge_idr(struct h264_stream *s, const struct h264_slice_header *h)
     s->habits.idr_pic_id = h->idr_pic_id;
 }
 
+/* An access unit has one primary picture, or two fields of a frame or of a non-reference pair
+ * (7.4.1.2). Of two pictures in a unit one is foreign, or a unit between them is damaged. Parameter
+ * sets that came with the first one may garble the second. Who feeds all with one tag has no access
+ * units. */
+static void judge_tag(struct h264_stream *s)
+{
+    bool same = s->have_tag && s->habits.tag == s->tag,
+         again = same && s->habits.several && !s->cur->first_field &&
+                 !s->cur->sps->separate_colour_plane_flag &&
+                 !h264_stream_any_slice_order(s->cur->sps);
+    if (h264_stream_breach_counts(s, H264_RULE_UNIT, again)) {
+        h264_picture_damage(s->cur);
+        h264_recovery_breach(s, H264_BREACH_ORDER);
+    }
+    s->habits.several |= !same && s->started && s->cur->id > 0;
+    s->habits.tag = s->tag;
+}
+
 void h264_stream_judge_picture(struct h264_stream *s, const struct h264_slice_header *h,
                                const struct h264_pps *pps, const uint8_t *nal, size_t size)
 {
@@ -152,6 +179,7 @@ void h264_stream_judge_picture(struct h264_stream *s, const struct h264_slice_he
     if (!s->cur->first_field)
         s->habits.after_idr = h->idr;
     judge_order(s, nal, size);
+    judge_tag(s);
 }
 
 /* ---- slices ---- */
@@ -185,6 +213,18 @@ static bool siblings_fit(const struct h264_slice_header *a, const struct h264_sl
     return groups && types && same_marking(a, b);
 }
 
+/* A.2: the profile has the depth, the chroma format, and lossless macroblocks. */
+static bool format_fits(const struct h264_sps *sps)
+{
+    unsigned depth = sps->bit_depth[0] > sps->bit_depth[1] ? sps->bit_depth[0] : sps->bit_depth[1];
+    unsigned most_depth = sps->profile_idc == HIGH ? 8 : 10,
+             most_chroma = sps->profile_idc == HIGH_422 ? 2 : 1;
+    if (sps->profile_idc != HIGH && sps->profile_idc != HIGH_10 && sps->profile_idc != HIGH_422)
+        return true;
+    return depth <= most_depth && sps->chroma_format_idc <= most_chroma &&
+           !sps->qpprime_y_zero_transform_bypass_flag;
+}
+
 /* A.2, A.3.3: tools that the profile and level have. Baseline and Main have none of the elements at
  * the end of a PPS, but encoders that call themselves so write them. direct_8x8_inference_flag
  * matters to B slices alone. */
@@ -195,7 +235,7 @@ static bool tools_fit(const struct h264_sps *sps, const struct h264_pps *pps,
          low = sps->profile_idc == BASELINE || sps->profile_idc == EXTENDED,
          inference = h->type != H264_B || sps->direct_8x8_inference_flag ||
                      (sps->frame_mbs_only_flag && (low || sps->level_idc < LEVEL_3));
-    return (!switching || sps->profile_idc == EXTENDED) &&
+    return format_fits(sps) && (!switching || sps->profile_idc == EXTENDED) &&
            (!pps->entropy_coding_mode_flag || !low) &&
            (!pps->transform_8x8_mode_flag || (!low && sps->profile_idc != MAIN)) && inference;
 }

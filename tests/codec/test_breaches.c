@@ -229,7 +229,9 @@ static void test_idr_twice(void **state)
     bw_u(&end, 8, 10);
     feed(&c, &end);
     slice(&c, IDR(.idr_pic_id = 3));
+    c.tag = 3;
     slice(&c, REF_P(.frame_num = 1, .poc_lsb = 2));
+    c.tag = 4;
     slice(&c, IDR(.idr_pic_id = 3));
     flush(&c);
     assert_int_equal(c.decoded_count, 5);
@@ -237,6 +239,30 @@ static void test_idr_twice(void **state)
         assert_int_equal(c.decoded[i]->damage.corrupt, i == 1);
         assert_int_equal(c.decoded[i]->damage.latest, 0);
     }
+    close_stream(&c);
+}
+
+/* Of two pictures in an access unit one is foreign, though both are IDR pictures. */
+static void test_two_in_unit(void **state)
+{
+    struct ctx c = plain_ctx(4, 2);
+    open_stream(&c);
+    slice(&c, IDR(.idr_pic_id = 0));
+    c.tag = 1;
+    slice(&c, IDR(.idr_pic_id = 1));
+    slice(&c, IDR(.idr_pic_id = 2));
+    c.tag = 2;
+    slice(&c, REF_P(.frame_num = 1, .poc_lsb = 2));
+    c.tag = 3;
+    slice(&c, IDR(.idr_pic_id = 3));
+    flush(&c);
+    assert_int_equal(c.decoded_count, 5);
+    for (unsigned i = 0; i < 5; i++) {
+        assert_int_equal(c.decoded[i]->damage.corrupt, i == 2);
+        assert_int_equal(c.decoded[i]->damage.latest != 0, i == 2);
+    }
+    assert_int_equal(doubted_before(&c, 3), 3);
+    assert_int_equal(doubted_before(&c, 4), 0);
     close_stream(&c);
 }
 
@@ -423,6 +449,29 @@ static void test_tools(void **state)
     }
 }
 
+/* Depths and chroma formats that a profile has (A.2). */
+static void test_formats(void **state)
+{
+    static const struct {
+        unsigned profile_idc, depth, chroma_format_idc;
+        bool fit;
+    } sets[] = {{100, 8, 1, true},   {100, 8, 0, true},  {100, 9, 1, false},  {100, 8, 2, false},
+                {110, 10, 1, true},  {110, 8, 2, false}, {110, 12, 1, false}, {122, 10, 2, true},
+                {122, 12, 2, false}, {122, 8, 3, false}, {244, 12, 3, true}};
+    for (unsigned i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
+        struct ctx c = plain_ctx(4, 2);
+        c.sps.profile_idc = sets[i].profile_idc;
+        c.sps.bit_depth = sets[i].depth;
+        c.sps.chroma_format_idc = sets[i].chroma_format_idc;
+        open_stream(&c);
+        slice(&c, IDR(.idr_pic_id = 0));
+        flush(&c);
+        assert_int_equal(c.decoded_count, 1);
+        assert_int_equal(c.decoded[0]->damage.corrupt, !sets[i].fit);
+        close_stream(&c);
+    }
+}
+
 /* Slices of a picture have one marking (7.4.3). */
 static void test_siblings(void **state)
 {
@@ -507,6 +556,8 @@ int main(void)
         cmocka_unit_test(test_idr_frame_num),
         cmocka_unit_test(test_idr_poc),
         cmocka_unit_test(test_idr_twice),
+        cmocka_unit_test(test_two_in_unit),
+        cmocka_unit_test(test_formats),
         cmocka_unit_test(test_reserved_profile),
         cmocka_unit_test(test_refused_sets),
         cmocka_unit_test(test_forbidden_bytes),

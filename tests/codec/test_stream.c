@@ -186,6 +186,33 @@ static void test_doubted(void **state)
     h264_scratch_free(scratch);
 }
 
+/* Eleven macroblocks are skipped. The data of the last one end within its second luma block. It
+ * keeps its prediction and the first block, and the picture is marked. */
+static void test_cut_in_residual(void **state)
+{
+    enum { SKIP_11_THEN_CUT = 0x19dd5 };
+    struct h264_scratch *scratch = h264_scratch_create();
+    struct ctx c = plain_ctx(4, 1);
+    open_stream(&c);
+    assert_int_equal(slice(&c, IDR()), H264_OK);
+    assert_int_equal(slice(&c, REF_P(.frame_num = 1, .poc_lsb = 2, .data = SKIP_11_THEN_CUT,
+                                     .data_bits = 20)),
+                     H264_OK);
+    flush(&c);
+    struct h264_picture *pic = c.decoded[1];
+    assert_int_equal(h264_slice_decode(&pic->slices[0], scratch), H264_ERR_DATA);
+    assert_int_equal(pic->slices[0].mbs_decoded, 12);
+    assert_int_equal(pic->arrays.syntax[11].decoded, 1);
+    assert_int_equal(pic->arrays.mbs[11].kind, REC_MB_INTER);
+    assert_int_equal(pic->arrays.mbs[11].coded[0], 1);
+    assert_int_equal(pic->arrays.mbs[11].nonzero, 1);
+    assert_int_equal(h264_picture_derive_motion(pic), H264_OK);
+    assert_int_equal(atomic_load(&pic->damage.missing_mbs), 0);
+    assert_int_equal(pic->damage.corrupt, 1);
+    h264_scratch_free(scratch);
+    close_stream(&c);
+}
+
 /* Slices of a few bytes that break off: all of them together decode the picture a few times. */
 static void test_redundant_work(void **state)
 {
@@ -632,6 +659,7 @@ int main(void)
         cmocka_unit_test(test_redundant_left_alone),
         cmocka_unit_test(test_redundant_work),
         cmocka_unit_test(test_doubted),
+        cmocka_unit_test(test_cut_in_residual),
         cmocka_unit_test(test_many_slices),
         cmocka_unit_test(test_new_picture),
         cmocka_unit_test(test_starts_without_idr),
