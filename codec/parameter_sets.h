@@ -64,4 +64,10 @@ extern const uint8_t h264_sample_aspect_ratio[17][2];
 /* MaxDpbMbs of Table A-1; 0: the level is not in it. */
 uint32_t h264_max_dpb_mbs(unsigned level_idc);
 
+/* Arbitrary slice order: Baseline and Extended (A.2.1, A.2.3) */
+static inline bool h264_stream_any_slice_order(const struct h264_sps *sps)
+{
+    return sps->profile_idc == 88 || (sps->profile_idc == 66 && !(sps->constraint_flags & 0x40));
+}
+
 #endif

@@ -6,6 +6,7 @@
 #include "codec/h264_stream.h"
 #include "codec/nal.h"
 #include "codec/output_order.h"
+#include "codec/parameter_sets.h"
 #include "codec/sei.h"
 #include "codec/stream.h"
 

@@ -107,12 +107,6 @@ struct h264_stream {
     struct h264_stats stats;
 };
 
-/* Baseline and Extended (A.2.1, A.2.3) */
-static inline bool h264_stream_any_slice_order(const struct h264_sps *sps)
-{
-    return sps->profile_idc == 88 || (sps->profile_idc == 66 && !(sps->constraint_flags & 0x40));
-}
-
 /* stream_params.c */
 int h264_stream_store_sps(struct h264_stream *s, const uint8_t *nal, size_t size,
                           struct h264_diag *diag);
