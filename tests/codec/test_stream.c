@@ -195,9 +195,9 @@ static void test_cut_in_residual(void **state)
     struct ctx c = plain_ctx(4, 1);
     open_stream(&c);
     assert_int_equal(slice(&c, IDR()), H264_OK);
-    assert_int_equal(slice(&c, REF_P(.frame_num = 1, .poc_lsb = 2, .data = SKIP_11_THEN_CUT,
-                                     .data_bits = 20)),
-                     H264_OK);
+    assert_int_equal(
+        slice(&c, REF_P(.frame_num = 1, .poc_lsb = 2, .data = SKIP_11_THEN_CUT, .data_bits = 20)),
+        H264_OK);
     flush(&c);
     struct h264_picture *pic = c.decoded[1];
     assert_int_equal(h264_slice_decode(&pic->slices[0], scratch), H264_ERR_DATA);
