@@ -173,7 +173,8 @@ static void test_random(void **state)
         frame_settings_random(&f.settings, 90);
         assert_true(jpeg_colours_of(6, true, 0, &f.settings.colours));
         frame_make(&f, frame_random(FRAME_KINDS), frame_random(9));
-        expect_like_turbo(&f, 1, sums); /* a single block may round otherwise */
+        /* blocks that are alike may all lie between two levels, and round otherwise */
+        expect_like_turbo(&f, 10, sums);
     }
     assert_true(fabs(10 * log10(sums[0] / sums[1])) < 0.05);
 }
