@@ -2,9 +2,8 @@
  *
  * Vectors in quarter samples (encode/reference/refine_motion.c): the half samples around the whole
  * one, then the quarter samples around the best of these, by SATD and bits. While all partitions
- * have one vector, each 16 threads have some of the positions for all of them. Where vectors are
- * near to each other, all samples that they may reach are loaded once, by rows. Grid: macroblocks
- * in x, references in y, pictures in z.
+ * have one vector, each 16 threads have some of the positions for all of them. Grid: macroblocks in
+ * x, references in y, pictures in z.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -34,58 +33,14 @@ uint part_of(uint t)
     return t < 16u ? 0u : t < 32u ? 1u + y : t < 48u ? 3u + x : 5u + 2u * y + x;
 }
 
-/* Planes 0 to 3 around the vectors. They are RANGE apart at most; one sample before and two after
- * the macroblock are needed, and up to three before that for whole words. */
-#define RANGE        6
-#define WINDOW_ROWS  (16 + RANGE + 3)
-#define WINDOW_WORDS 8
-shared uint window[4 * WINDOW_ROWS * WINDOW_WORDS];
-
-bool near;          /* the vectors */
-ivec2 window_first; /* in samples of the picture */
-
-void window_load()
+/* Samples from `at` on and from the next one on, in four rows and one more: rows of two planes */
+void rows_load(int at, out uint first[5], out uint second[5])
 {
-    uint set = uint(pictures[picture].reference[reference]);
-    ivec2 low = centres[0], high = low;
-    [[unroll]] for (int part = 1; part < ENC_PARTS; part++) {
-        low = min(low, centres[part]);
-        high = max(high, centres[part]);
-    }
-    near = all(lessThanEqual(high - low, ivec2(4 * RANGE)));
-    window_first = 16 * mb_at + (low >> 2) - 1;
-    window_first.x &= ~3;
-    for (uint i = gl_LocalInvocationIndex; near && i < 4u * WINDOW_ROWS * WINDOW_WORDS;
-         i += SEARCH_THREADS) {
-        uint row = i / WINDOW_WORDS;
-        ivec2 at = window_first + ivec2(4u * (i % WINDOW_WORDS), row % WINDOW_ROWS);
-        window[i] = plane_words[int(plane_origin(set, row / WINDOW_ROWS)) +
-                                    at.y * int(plane_stride(0u)) + at.x >>
-                                2];
-    }
-}
-
-/* Where the sample at a position in half samples is in the window */
-int window_at(ivec2 at)
-{
-    int plane = (at.x & 1) + 2 * (at.y & 1);
-    ivec2 from = (at >> 1) - window_first;
-    return 4 * WINDOW_WORDS * (WINDOW_ROWS * plane + from.y) + from.x;
-}
-
-/* Samples from a position in half samples on and from the next sample on, in four rows and one
- * more: rows of two planes */
-void rows_load(ivec2 at, out uint first[5], out uint second[5])
-{
-    int from =
-        near ? window_at(at) : half_sample_at(uint(pictures[picture].reference[reference]), at);
-    int stride = near ? 4 * WINDOW_WORDS : int(plane_stride(0u));
-    [[unroll]] for (int y = 0; y < 5; y++, from += stride) {
-        uint low, high, shift = 8u * uint(from & 3);
-        if (near)
-            low = window[from >> 2], high = window[(from >> 2) + 1];
-        else
-            low = plane_words[from >> 2], high = plane_words[(from >> 2) + 1];
+    int stride = int(plane_stride(0u));
+    [[unroll]] for (int y = 0; y < 5; y++) {
+        int from = at + y * stride;
+        uint low = plane_words[from >> 2], high = plane_words[(from >> 2) + 1],
+             shift = 8u * uint(from & 3);
         first[y] = low >> shift | high << 1u << 31u - shift;
         second[y] = shift == 24u ? high : low >> shift + 8u | high << 24u - shift;
     }
@@ -103,18 +58,18 @@ uvec4 rows_from(uint rows[5], int first)
 }
 
 /* Half samples at a distance of two lie in one plane, side by side. */
-blocks_around blocks_load(ivec2 centre)
+blocks_around blocks_load(uint set, ivec2 centre)
 {
     blocks_around b;
     uint first[5], second[5];
-    rows_load(centre - 1, first, second);
+    rows_load(half_sample_at(set, centre - 1), first, second);
     b.at[0][0] = rows_from(first, 0), b.at[0][2] = rows_from(first, 1);
     b.at[2][0] = rows_from(second, 0), b.at[2][2] = rows_from(second, 1);
-    rows_load(centre - ivec2(1, 0), first, second);
+    rows_load(half_sample_at(set, centre - ivec2(1, 0)), first, second);
     b.at[0][1] = rows_from(first, 0), b.at[2][1] = rows_from(second, 0);
-    rows_load(centre - ivec2(0, 1), first, second);
+    rows_load(half_sample_at(set, centre - ivec2(0, 1)), first, second);
     b.at[1][0] = rows_from(first, 0), b.at[1][2] = rows_from(first, 1);
-    rows_load(centre, first, second);
+    rows_load(half_sample_at(set, centre), first, second);
     b.at[1][1] = rows_from(first, 0);
     return b;
 }
@@ -136,11 +91,11 @@ uvec4 quarter_of(blocks_around b, int x, int y, bool even)
  * Those that are not allowed are summed up, too: they lie inside the margins. */
 void block_run(uint part, int step_size)
 {
-    uint t = gl_LocalInvocationIndex;
+    uint t = gl_LocalInvocationIndex, set = uint(pictures[picture].reference[reference]);
     ivec2 at = 16 * mb_at + 4 * ivec2(t & 3u, t >> 2 & 3u), centre = centres[part] >> 1;
     uvec4 source = load4x4(int(plane_origin(pictures[picture].source, 0u)) +
                            at.y * int(plane_stride(0u)) + at.x);
-    blocks_around b = blocks_load(2 * at + centre);
+    blocks_around b = blocks_load(set, 2 * at + centre);
     bool even = (centre.x & 1) == (centre.y & 1);
     [[unroll]] for (int i = 0; i < POSITIONS; i++) {
         int raster = i == 0 ? 4 : i <= 4 ? i - 1 : i, x = raster % 3, y = raster / 3;
@@ -159,24 +114,10 @@ bool all_are_one()
     return one;
 }
 
-/* 4x4 samples at a position in half samples, and the mean of those at two */
-uvec4 block_at(ivec2 at)
-{
-    uint first[5], second[5];
-    rows_load(at, first, second);
-    return rows_from(first, 0);
-}
-
-uvec4 block_between(ivec4 at)
-{
-    uvec4 a = block_at(at.xy);
-    return at.xy == at.zw ? a : mean_of(a, block_at(at.zw));
-}
-
 /* The thread's block at some of the positions */
 void positions_run(int step_size)
 {
-    uint t = gl_LocalInvocationIndex;
+    uint t = gl_LocalInvocationIndex, set = uint(pictures[picture].reference[reference]);
     ivec2 block = ivec2(t & 3u, t >> 2 & 3u), at = 16 * mb_at + 4 * block;
     uvec4 source = load4x4(int(plane_origin(pictures[picture].source, 0u)) +
                            at.y * int(plane_stride(0u)) + at.x);
@@ -184,7 +125,7 @@ void positions_run(int step_size)
         ivec2 mv = centres[0] + step_size * steps[i];
         if (i > 0u || step_size == 2)
             atomicAdd(quadrants[i][2 * (block.y >> 1) + (block.x >> 1)],
-                      satd4_of(source, block_between(two_halves_at(4 * at + mv))));
+                      satd4_of(source, predict4x4(two_samples_at(set, 4 * at + mv))));
     }
 }
 
@@ -228,8 +169,6 @@ void main()
         steps[t] = position(t);
         known[t] = 0u;
     }
-    barrier();
-    window_load();
     for (int step_size = 2; step_size >= 1; step_size--) {
         barrier();
         for (uint task = t; task < TASKS; task += SEARCH_THREADS)
