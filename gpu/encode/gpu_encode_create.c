@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The life of gpu_encode: buffers, pipelines, queues; the times of passes.
+ */
+#include "gpu/encode/gpu_encode_internal.h"
+
+#include "gpu/shaders/lib/cases.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_SETS 65536 /* enc_picture.reference has 16 bits */
+
+/* Bindings that all batches share */
+#define SHARED                                                                                     \
+    (1u << ENC_BIND_PLANES | 1u << ENC_BIND_LAST | 1u << ENC_BIND_QUANTISER | 1u << ENC_BIND_CODES)
+
+uint64_t gpu_encode_frame_size(const struct gpu_encode *e)
+{
+    return 384 * encode_mb_count(&e->params);
+}
+
+static void encode_sizes(const struct gpu_encode_params *p, uint64_t sizes[ENC_BINDINGS])
+{
+    uint64_t mbs = encode_mb_count(p), all = mbs * p->pictures;
+    sizes[ENC_BIND_PICTURES] = p->pictures * sizeof(struct enc_picture);
+    sizes[ENC_BIND_FRAMES] = sizes[ENC_BIND_UNFILTERED] = 384 * all;
+    sizes[ENC_BIND_PLANES] = p->sets * encode_set_size(p);
+    sizes[ENC_BIND_LAST] = 2 * mbs * p->streams * sizeof(struct enc_last);
+    sizes[ENC_BIND_SEARCH] = all * ENC_REFERENCES * sizeof(struct enc_search);
+    sizes[ENC_BIND_MOTION] = 2 * all * sizeof(struct rec_motion);
+    sizes[ENC_BIND_QUANTISER] = sizeof(p->quantiser);
+    sizes[ENC_BIND_OFFSETS] = all;
+    sizes[ENC_BIND_INTRA] = all * sizeof(struct enc_intra);
+    sizes[ENC_BIND_MBS] = all * sizeof(struct rec_mb);
+    sizes[ENC_BIND_LEVELS] = all * ENC_BLOCKS * 32;
+    sizes[ENC_BIND_COEFFS] = all * ENC_BLOCKS * 32;
+    sizes[ENC_BIND_TOTALS] = p->pictures * sizeof(struct enc_total);
+    sizes[ENC_BIND_ANALYSIS] = all * sizeof(struct enc_analysis);
+    sizes[ENC_BIND_TICKETS] = 4 * (1 + all);
+    sizes[ENC_BIND_CODINGS] = all * sizeof(struct enc_codings);
+    sizes[ENC_BIND_STRENGTHS] = all * STRENGTH_WORDS * 4;
+    sizes[ENC_BIND_CODES] = sizeof(p->codes);
+    sizes[ENC_BIND_SYNTAX] = all * sizeof(struct enc_syntax);
+    sizes[ENC_BIND_PLACES] = all * sizeof(struct enc_place);
+    for (int i = 0; i < ENC_BINDINGS; i++)
+        sizes[i] = (sizes[i] + 15) / 16 * 16;
+}
+
+static bool is_shared(uint32_t binding)
+{
+    return SHARED >> binding & 1;
+}
+
+static int create_buffer(struct gpu_encode *e, uint32_t binding, struct gpu_buffer *out)
+{
+    const VkBufferUsageFlags usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
+                                     VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                     VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+    if (e->sizes[binding] > e->g->limits.maxStorageBufferRange)
+        return GPU_ERR_FEATURE;
+    return gpu_buffer_create(e->g, e->sizes[binding], usage, GPU_MEMORY_DEVICE, out);
+}
+
+static int create_buffers(struct gpu_encode *e)
+{
+    VkDescriptorSet sets[GPU_ENCODE_FLIGHT];
+    int err = GPU_OK;
+    encode_sizes(&e->params, e->sizes);
+    TRY(gpu_sets_create(e->g, e->layout, GPU_ENCODE_FLIGHT, &e->descriptors, sets));
+    for (uint32_t i = 0; i < ENC_BINDINGS; i++) {
+        if (is_shared(i))
+            TRY(create_buffer(e, i, &e->shared[i]));
+        for (int k = 0; k < GPU_ENCODE_FLIGHT; k++) {
+            struct encode_batch *b = &e->batches[k];
+            if (!is_shared(i))
+                TRY(create_buffer(e, i, &b->own[i]));
+            b->device[i] = is_shared(i) ? e->shared[i].buffer : b->own[i].buffer;
+        }
+    }
+    for (int k = 0; k < GPU_ENCODE_FLIGHT; k++) {
+        e->batches[k].set = sets[k];
+        gpu_set_write_all(e->g, sets[k], e->batches[k].device, ENC_BINDINGS);
+    }
+error:
+    return err;
+}
+
+static int create_batches(struct gpu_encode *e)
+{
+    uint64_t up = e->sizes[ENC_BIND_PICTURES] + e->sizes[ENC_BIND_OFFSETS] +
+                  e->sizes[ENC_BIND_QUANTISER] + e->sizes[ENC_BIND_CODES] +
+                  4ull * e->params.pictures;
+    int err = GPU_OK;
+    e->coeff_blocks = calloc(e->params.streams, sizeof(*e->coeff_blocks));
+    e->stream_done = calloc(e->params.streams, sizeof(*e->stream_done));
+    for (int i = 0; i < GPU_ENCODE_FLIGHT; i++) {
+        struct encode_batch *b = &e->batches[i];
+        b->stream = calloc(e->params.pictures, sizeof(*b->stream));
+        b->copied = calloc(e->params.pictures, sizeof(*b->copied));
+        b->pictures = calloc(e->params.pictures, sizeof(*b->pictures));
+        if (!b->stream || !b->copied || !b->pictures || !e->coeff_blocks || !e->stream_done)
+            return GPU_ERR_NOMEM;
+        TRY(gpu_buffer_create(e->g, up, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, GPU_MEMORY_UPLOAD,
+                              &b->up));
+        TRY(gpu_buffer_create(e->g, e->sizes[ENC_BIND_TOTALS], VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+                              GPU_MEMORY_READBACK, &b->totals));
+    }
+error:
+    return err;
+}
+
+/* A power of two */
+static uint32_t threads_at_most(const struct gpu *g)
+{
+    uint32_t n = 1024;
+    while (n > g->limits.maxComputeWorkGroupInvocations || n > g->limits.maxComputeWorkGroupSize[0])
+        n /= 2;
+    return n;
+}
+
+static int create_pipelines(struct gpu_encode *e)
+{
+    struct gpu_pipeline_want wants[ENCODE_MAX_PASSES];
+    assert(encode_pass_count + ENCODE_COPIES <= ENCODE_MAX_PASSES);
+    for (uint32_t i = 0; i < encode_pass_count; i++) {
+        const struct encode_pass *p = &encode_passes[i];
+        bool halves = p->half_spirv && e->g->info.half_floats && !e->params.no_halves;
+        wants[i] =
+            (struct gpu_pipeline_want){.layout = e->layout,
+                                       .spirv = halves ? p->half_spirv : p->spirv,
+                                       .spirv_size = halves ? p->half_spirv_size : p->spirv_size,
+                                       .constant_count = p->constant_count,
+                                       .name = p->name,
+                                       .out = &e->pipelines[i]};
+        memcpy(wants[i].constants, p->constants, sizeof(p->constants));
+        if (p->wavefront == ENCODE_AT_ONCE && e->g->info.software)
+            wants[i].constants[1] = 2;
+        if (p->widest)
+            wants[i].constants[0] = threads_at_most(e->g);
+    }
+    return gpu_pipelines_make(e->g, wants, encode_pass_count);
+}
+
+static void pass_add(void *ctx, uint32_t name, double seconds)
+{
+    struct gpu_encode *e = ctx;
+    if (name >= ENCODE_MAX_PASSES)
+        return;
+    pthread_mutex_lock(&e->times_lock);
+    e->seconds[name] += seconds;
+    pthread_mutex_unlock(&e->times_lock);
+}
+
+/* gpu_work's done() */
+static void encode_done(void *ctx, const struct gpu_submission *s)
+{
+    gpu_work_times(s, pass_add, ctx);
+}
+
+const char *gpu_encode_time(struct gpu_encode *e, uint32_t i, double *seconds)
+{
+    static const char *const copies[ENCODE_COPIES] = {"copies up", "copies down"};
+    if (i >= encode_pass_count + ENCODE_COPIES)
+        return NULL;
+    pthread_mutex_lock(&e->times_lock);
+    *seconds = e->seconds[i];
+    pthread_mutex_unlock(&e->times_lock);
+    return i < encode_pass_count ? encode_passes[i].name : copies[i - encode_pass_count];
+}
+
+/* Submissions of a batch: its records, the references, the rest of the coefficients */
+static int create_work(struct gpu_encode *e, struct encode_batch *b, enum gpu_queue_use use)
+{
+    int err = gpu_queue_open(e->g, use, &b->queue);
+    return err < 0 ? err
+                   : gpu_work_create(e->g,
+                                     &(struct gpu_work_params){.queues = {b->queue},
+                                                               .depth = 3,
+                                                               .stamps = ENCODE_MAX_PASSES,
+                                                               .done = encode_done,
+                                                               .ctx = e},
+                                     &b->work);
+}
+
+static void batch_free(struct gpu_encode *e, struct encode_batch *b)
+{
+    gpu_work_free(b->work);
+    gpu_queue_close(b->queue);
+    for (int i = 0; i < ENC_BINDINGS; i++)
+        gpu_buffer_free(e->g, &b->own[i]);
+    gpu_buffer_free(e->g, &b->up);
+    gpu_buffer_free(e->g, &b->totals);
+    free(b->stream);
+    free(b->copied);
+    free(b->pictures);
+}
+
+int gpu_encode_create(struct gpu *g, const struct gpu_encode_params *params,
+                      struct gpu_encode **out)
+{
+    const struct gpu_bindings bindings = {.buffers = (1u << ENC_BINDINGS) - 1};
+    int err = GPU_OK;
+    struct gpu_encode *e;
+    if (!params->mb_width || !params->mb_height || !params->pictures || !params->streams ||
+        !params->sources || params->sets <= params->sources || params->sets > MOST_SETS)
+        return GPU_ERR_INVALID;
+    e = calloc(1, sizeof(*e));
+    if (!e)
+        return GPU_ERR_NOMEM;
+    e->g = g;
+    e->params = *params;
+    if (!params->wavefront)
+        e->params.wavefront = g->info.software ? ENCODE_DIAGONALS : ENCODE_AT_ONCE;
+    pthread_mutex_init(&e->lock, NULL);
+    pthread_mutex_init(&e->times_lock, NULL);
+    TRY(gpu_layout_get(g, &bindings, sizeof(struct enc_args), &e->layout));
+    TRY(encode_take_create(g, &bindings, &e->take));
+    TRY(create_buffers(e));
+    TRY(create_batches(e));
+    TRY(create_pipelines(e));
+    for (int i = 0; i < GPU_ENCODE_FLIGHT; i++)
+        TRY(create_work(e, &e->batches[i], i ? GPU_QUEUE_DELIVER : GPU_QUEUE_MAIN));
+    *out = e;
+    return GPU_OK;
+error:
+    gpu_encode_free(e);
+    return err;
+}
+
+void gpu_encode_free(struct gpu_encode *e)
+{
+    if (!e)
+        return;
+    for (int i = 0; i < GPU_ENCODE_FLIGHT; i++) /* each waits, before what all share goes */
+        batch_free(e, &e->batches[i]);
+    e->g->vk.vkDestroyDescriptorPool(e->g->device, e->descriptors, NULL);
+    for (int i = 0; i < ENC_BINDINGS; i++)
+        gpu_buffer_free(e->g, &e->shared[i]);
+    gpu_buffer_free(e->g, &e->down);
+    pthread_mutex_destroy(&e->times_lock);
+    pthread_mutex_destroy(&e->lock);
+    free(e->coeff_blocks);
+    free(e->stream_done);
+    free(e);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What the files of gpu_encode share: a batch in flight, the buffers, recording.
+ */
+#ifndef PELTON_GPU_ENCODE_INTERNAL_H
+#define PELTON_GPU_ENCODE_INTERNAL_H
+
+#include "gpu/encode/gpu_encode.h"
+
+#include "gpu/encode/encode_table.h"
+#include "gpu/encode/encode_take.h"
+#include "gpu/engine/buffers.h"
+#include "gpu/engine/descriptors.h"
+#include "gpu/engine/pipeline.h"
+#include "gpu/engine/work.h"
+
+#include <pthread.h>
+
+#define ENCODE_MAX_PASSES 48
+/* Timestamps after those of passes */
+enum { ENCODE_STAMP_UP, ENCODE_STAMP_DOWN, ENCODE_COPIES };
+/* Resource of barriers beside the bindings: memory that the host reads */
+#define ENCODE_RESULTS (1u << ENC_BINDINGS)
+
+/* Of a batch in flight */
+struct encode_batch {
+    bool busy;
+    uint32_t count;
+    struct gpu_queue *queue;
+    struct gpu_work *work;
+    struct gpu_buffer own[ENC_BINDINGS]; /* but those that are shared */
+    VkBuffer device[ENC_BINDINGS];
+    VkDescriptorSet set;
+    struct gpu_buffer up, totals;         /* of the host: small inputs; numbers of coefficients */
+    struct gpu_point records, references; /* the ends of both submissions */
+    uint32_t *stream, *copied;            /* by picture; coefficient blocks that are brought */
+    struct enc_picture *pictures;
+};
+
+struct gpu_encode {
+    struct gpu *g;
+    struct gpu_encode_params params;
+    const struct gpu_layout *layout;
+    VkPipeline pipelines[ENCODE_MAX_PASSES];
+    struct encode_take take;
+    struct gpu_buffer shared[ENC_BINDINGS];
+    uint64_t sizes[ENC_BINDINGS];
+    struct gpu_buffer down; /* of the host: of gpu_encode_read */
+    VkDescriptorPool descriptors;
+    struct encode_batch batches[GPU_ENCODE_FLIGHT];
+    struct encode_batch *newest;   /* the batch that was submitted last */
+    uint32_t *coeff_blocks;        /* of each stream's picture before */
+    struct gpu_point *stream_done; /* the end of each stream's last batch */
+    struct gpu_point filled;       /* the quantiser's tables are on the device */
+    /* of recording, batches[].busy, newest, coeff_blocks, stream_done, filled */
+    pthread_mutex_t lock;
+    pthread_mutex_t times_lock;
+    double seconds[ENCODE_MAX_PASSES];
+};
+
+static inline uint64_t encode_mb_count(const struct gpu_encode_params *p)
+{
+    return (uint64_t)p->mb_width * p->mb_height;
+}
+
+/* Bytes of a set of planes */
+static inline uint64_t encode_set_size(const struct gpu_encode_params *p)
+{
+    uint64_t w = 16ull * p->mb_width, h = 16ull * p->mb_height;
+    return ENC_SET_SIZE(w, h);
+}
+
+/* ---- gpu_encode_record.c: with the lock ---- */
+
+void encode_record_copy(struct gpu_encode *e, struct gpu_submission *s, VkBuffer from,
+                        uint64_t from_at, VkBuffer to, uint64_t to_at, uint64_t size);
+/* The passes of a group that a batch wants; any_p: it has P pictures */
+void encode_record_group(struct gpu_encode *e, struct gpu_submission *s,
+                         const struct encode_batch *b, enum encode_group group, bool any_p);
+/* Small input of the host to a binding; *at: where up has room */
+void encode_record_input(struct gpu_encode *e, struct gpu_submission *s, struct encode_batch *b,
+                         uint32_t binding, uint64_t to, const void *from, uint64_t size,
+                         uint64_t *at);
+/* Sources that are not loaded. GPU_ERR_INVALID: a frame lies in no arena of the host */
+int encode_record_sources(struct gpu_encode *e, struct gpu_submission *s,
+                          const struct encode_batch *b, const struct gpu_encode_source *sources);
+/* Bytes of a binding to memory of the host. False: it lies in no arena. */
+bool encode_record_result(struct gpu_encode *e, struct gpu_submission *s,
+                          const struct encode_batch *b, uint32_t binding, uint64_t from,
+                          uint64_t size, const void *to);
+/* A reconstruction: luma, then chroma of its set */
+bool encode_record_frame(struct gpu_encode *e, struct gpu_submission *s,
+                         const struct encode_batch *b, uint32_t i, uint8_t *to);
+
+#endif
