@@ -7,7 +7,7 @@
 #include "gpu/engine/barrier_record.h"
 #include "gpu/engine/buffers.h"
 #include "gpu/engine/descriptors.h"
-#include "gpu/engine/work.h"
+#include "gpu/engine/timed_run.h"
 
 #include "shaders/copy_memory.spv.h"
 
@@ -20,16 +20,15 @@ struct copy_run {
     VkPipeline pipeline;
     VkDescriptorPool pool;
     VkDescriptorSet sets[2]; /* there, and back */
-    VkQueryPool queries;
 };
 
 /* Copies there and back. The first one brings up pages and clocks, and is not timed. */
-static void record_copies(struct gpu *g, VkCommandBuffer commands, void *ctx)
+static void record_copies(struct gpu *g, VkCommandBuffer commands, VkQueryPool queries, void *ctx)
 {
     const struct copy_run *run = ctx;
     struct barrier_state state = {0};
     uint32_t count = (uint32_t)(run->size / 16), groups = count / 256 / 4;
-    g->vk.vkCmdResetQueryPool(commands, run->queries, 0, 2);
+    g->vk.vkCmdResetQueryPool(commands, queries, 0, 2);
     gpu_sync(g, commands, &state, BARRIER_TRANSFER, 0, 1);
     g->vk.vkCmdFillBuffer(commands, run->buffers[0].buffer, 0, run->size, 0x5a5a5a5au);
     g->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, run->pipeline);
@@ -38,13 +37,12 @@ static void record_copies(struct gpu *g, VkCommandBuffer commands, void *ctx)
     for (int i = 0; i <= COPIES; i++) {
         gpu_sync(g, commands, &state, BARRIER_COMPUTE, 1u << (i & 1), 1u << !(i & 1));
         if (i == 1)
-            g->vk.vkCmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, run->queries,
-                                      0);
+            g->vk.vkCmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, queries, 0);
         g->vk.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE,
                                       run->layout->pipeline, 0, 1, &run->sets[i & 1], 0, NULL);
         g->vk.vkCmdDispatch(commands, groups, 1, 1);
     }
-    g->vk.vkCmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, run->queries, 1);
+    g->vk.vkCmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, queries, 1);
 }
 
 static int make_sets(struct gpu *g, struct copy_run *run)
@@ -59,10 +57,7 @@ static int make_sets(struct gpu *g, struct copy_run *run)
 static int bandwidth_measure(struct gpu *g, struct copy_run *run, double *bytes_per_second)
 {
     int err = GPU_OK;
-    uint64_t ticks[2];
-    VkQueryPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
-                                  .queryType = VK_QUERY_TYPE_TIMESTAMP,
-                                  .queryCount = 2};
+    double seconds;
     for (int i = 0; i < 2; i++)
         TRY(gpu_buffer_create(g, run->size,
                               VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
@@ -71,16 +66,8 @@ static int bandwidth_measure(struct gpu *g, struct copy_run *run, double *bytes_
     TRY(gpu_pipeline_get(g, run->layout, shader_copy_memory, sizeof(shader_copy_memory), NULL, 0,
                          "copy_memory", &run->pipeline));
     TRY(make_sets(g, run));
-    VK(g, g->vk.vkCreateQueryPool(g->device, &info, NULL, &run->queries));
-    TRY(gpu_run(g, record_copies, run));
-    VK(g, g->vk.vkGetQueryPoolResults(g->device, run->queries, 0, 2, sizeof(ticks), ticks,
-                                      sizeof(*ticks),
-                                      VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT));
-    double seconds =
-        (double)((ticks[1] - ticks[0]) & g->main->tick_mask) * g->limits.timestampPeriod * 1e-9;
-    err = seconds > 0 ? GPU_OK : GPU_ERR_FEATURE;
-    if (err == GPU_OK)
-        *bytes_per_second = 2.0 * COPIES * (double)run->size / seconds;
+    TRY(gpu_timed_run(g, record_copies, run, &seconds));
+    *bytes_per_second = 2.0 * COPIES * (double)run->size / seconds;
 error:
     return err;
 }
@@ -88,12 +75,9 @@ error:
 int gpu_bandwidth(struct gpu *g, double *bytes_per_second)
 {
     struct copy_run run = {.size = g->info.software ? 16u << 20 : 256u << 20};
-    if (!g->main->tick_mask)
-        return GPU_ERR_FEATURE;
     if (run.size > g->limits.maxStorageBufferRange)
         run.size = g->limits.maxStorageBufferRange / (1u << 20) * (1u << 20); /* at least 128 MiB */
     int err = bandwidth_measure(g, &run, bytes_per_second);
-    g->vk.vkDestroyQueryPool(g->device, run.queries, NULL);
     g->vk.vkDestroyDescriptorPool(g->device, run.pool, NULL);
     for (int i = 0; i < 2; i++)
         gpu_buffer_free(g, &run.buffers[i]);

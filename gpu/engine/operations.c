@@ -6,7 +6,7 @@
 #include "gpu/engine/barrier_record.h"
 #include "gpu/engine/buffers.h"
 #include "gpu/engine/descriptors.h"
-#include "gpu/engine/work.h"
+#include "gpu/engine/timed_run.h"
 
 #include "shaders/count_operations.spv.h"
 
@@ -20,15 +20,15 @@ struct operations_run {
     VkPipeline pipeline;
     VkDescriptorPool pool;
     VkDescriptorSet set;
-    VkQueryPool queries;
 };
 
 /* Twice: the first one brings up clocks, and is not timed. */
-static void record_operations(struct gpu *g, VkCommandBuffer commands, void *ctx)
+static void record_operations(struct gpu *g, VkCommandBuffer commands, VkQueryPool queries,
+                              void *ctx)
 {
     const struct operations_run *run = ctx;
     struct barrier_state state = {0};
-    g->vk.vkCmdResetQueryPool(commands, run->queries, 0, 2);
+    g->vk.vkCmdResetQueryPool(commands, queries, 0, 2);
     gpu_sync(g, commands, &state, BARRIER_TRANSFER, 0, 1);
     g->vk.vkCmdFillBuffer(commands, run->values.buffer, 0, run->values.size, 0x5a5a5a5au);
     g->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, run->pipeline);
@@ -39,20 +39,16 @@ static void record_operations(struct gpu *g, VkCommandBuffer commands, void *ctx
     for (int i = 0; i < 2; i++) {
         gpu_sync(g, commands, &state, BARRIER_COMPUTE, 1, 1);
         if (i == 1)
-            g->vk.vkCmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, run->queries,
-                                      0);
+            g->vk.vkCmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, queries, 0);
         g->vk.vkCmdDispatch(commands, run->groups, 1, 1);
     }
-    g->vk.vkCmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, run->queries, 1);
+    g->vk.vkCmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, queries, 1);
 }
 
 static int operations_measure(struct gpu *g, struct operations_run *run, double *per_second)
 {
     int err = GPU_OK;
-    uint64_t ticks[2];
-    VkQueryPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
-                                  .queryType = VK_QUERY_TYPE_TIMESTAMP,
-                                  .queryCount = 2};
+    double seconds;
     TRY(gpu_buffer_create(g, 16ull * THREADS * run->groups,
                           VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
                           GPU_MEMORY_DEVICE, &run->values));
@@ -61,16 +57,8 @@ static int operations_measure(struct gpu *g, struct operations_run *run, double 
                          NULL, 0, "count_operations", &run->pipeline));
     TRY(gpu_sets_create(g, run->layout, 1, &run->pool, &run->set));
     gpu_set_write_all(g, run->set, &run->values.buffer, 1);
-    VK(g, g->vk.vkCreateQueryPool(g->device, &info, NULL, &run->queries));
-    TRY(gpu_run(g, record_operations, run));
-    VK(g, g->vk.vkGetQueryPoolResults(g->device, run->queries, 0, 2, sizeof(ticks), ticks,
-                                      sizeof(*ticks),
-                                      VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT));
-    double seconds =
-        (double)((ticks[1] - ticks[0]) & g->main->tick_mask) * g->limits.timestampPeriod * 1e-9;
-    err = seconds > 0 ? GPU_OK : GPU_ERR_FEATURE;
-    if (err == GPU_OK)
-        *per_second = (double)run->groups * THREADS * run->steps * STEP_OPERATIONS / seconds;
+    TRY(gpu_timed_run(g, record_operations, run, &seconds));
+    *per_second = (double)run->groups * THREADS * run->steps * STEP_OPERATIONS / seconds;
 error:
     return err;
 }
@@ -79,10 +67,7 @@ int gpu_operations(struct gpu *g, double *per_second)
 {
     struct operations_run run = {.groups = g->info.software ? 16 : 8192,
                                  .steps = g->info.software ? 256 : 1024};
-    if (!g->main->tick_mask)
-        return GPU_ERR_FEATURE;
     int err = operations_measure(g, &run, per_second);
-    g->vk.vkDestroyQueryPool(g->device, run.queries, NULL);
     g->vk.vkDestroyDescriptorPool(g->device, run.pool, NULL);
     gpu_buffer_free(g, &run.values);
     return err;
