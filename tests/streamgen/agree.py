@@ -66,9 +66,13 @@ def ffmpeg(args, path, *more):
                   args.timeout)
 
 
+# Streams have display orientation messages, which the reference leaves to its reader.
+UNTURNED = ("-noautorotate",)
+
+
 def pelton(args, daemon, path):
     try:
-        run = t.decode(args, daemon, path, "rawvideo")
+        run = t.decode(args, daemon, path, "rawvideo", *UNTURNED)
     except subprocess.TimeoutExpired:
         return "timeout"
     return t.failure(run) or hashlib.md5(run.stdout).hexdigest()
@@ -77,7 +81,7 @@ def pelton(args, daemon, path):
 def second_view(args, daemon, path):
     """None, or how the second view of a stereo stream differs"""
     out, ours = path + ".view1", reference(args, path, "--view", "1")
-    run = t.decode(args, daemon, path, "rawvideo", "--second-view", out)
+    run = t.decode(args, daemon, path, "rawvideo", *UNTURNED, "--second-view", out)
     theirs = t.failure(run) or hashlib.md5(pathlib.Path(out).read_bytes()).hexdigest()
     pathlib.Path(out).unlink(missing_ok=True)
     return None if ours == theirs else "second view: refdec %s, pelton %s" % (ours, theirs)
