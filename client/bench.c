@@ -152,8 +152,8 @@ int cmd_bench(struct client_options *o, struct failure *f)
     }
     if (o->bench.encode)
         return cmd_bench_encode(o, f);
-    if (o->encode.crf_given || o->encode.qp_given || o->encode.bit_rate)
-        return fail_with(f, X_USAGE, "add --encode", "-crf, -qp and -b:v are about encoding");
+    if (o->encode.given)
+        return fail_with(f, X_USAGE, "add --encode", "-%s: nothing is encoded", o->encode.given);
     if (o->bench.live && (o->bench.against || o->bench.min_fps_given)) {
         return fail_with(f, X_USAGE, "measure frames per second without --live",
                          "--live measures latency: --against and --min-fps have no meaning");

@@ -104,7 +104,7 @@ static int parse_option(const struct option_syntax *s, struct option_reader *r,
         return command_refuse_option(o->command, w->word, w->length, w->elsewhere, f);
     if (option_complete(s, r, w, &value, &fault) < 0 || option_store(w->row, value, o, &fault) < 0)
         return usage_refuse(&fault, f);
-    if (w->row->commands == ENCODES)
+    if ((w->row->commands & ~(unsigned)CMD_BENCH) == ENCODES)
         o->encode.given = w->row->name;
     return 0;
 }

@@ -76,9 +76,10 @@ def refused(small, other):
         run = bench(*words)
         check(run.returncode == code and part in run.stderr and "hint: " in run.stderr,
               f"{words}: {run.returncode} {run.stderr}")
-    run = subprocess.run([args.bin + "/pelton", "bench", "-i", small, "-qp", "20"],
-                         capture_output=True, text=True)
-    check(run.returncode == 2 and "--encode" in run.stderr, "-qp without --encode")
+    for words in (["-qp", "20"], ["-refs", "2"], ["-coder", "cavlc"]):
+        run = subprocess.run([args.bin + "/pelton", "bench", "-i", small, *words],
+                             capture_output=True, text=True)
+        check(run.returncode == 2 and "--encode" in run.stderr, f"{words[0]} without --encode")
 
 
 with tempfile.TemporaryDirectory() as d:
