@@ -151,6 +151,8 @@ struct gen {
     uint32_t prev_ref_frame_num, prev_frame_num, frame_num_offset;
     bool prev_mmco5, prev_was_non_ref;
     int32_t next_slot; /* output order goes on from here: slots of poc_step */
+    int32_t group_end; /* the first slot behind the frames that are shuffled now */
+    int32_t prev_ref_poc;
     int poc_step;
     unsigned reorder; /* frames whose decoding order is shuffled */
     bool delimiters;  /* access unit delimiters */

@@ -190,6 +190,7 @@ static void code_picture(struct gen *g, unsigned structure, int top, int differe
         p->frame_num = 0;
     }
     g->prev_ref_frame_num = p->frame_num;
+    g->prev_ref_poc = p->mmco5 ? 0 : p->poc[structure == REC_BOTTOM];
 }
 
 /* A frame, two fields, or one. */
@@ -252,6 +253,13 @@ static void maybe_gap(struct gen *g)
     }
 }
 
+/* The next frame could lie half of MaxPicOrderCntLsb behind the last reference (8.2.1.1). */
+static bool must_refer(const struct gen *g)
+{
+    int furthest = (g->group_end - 1 + (int)g->reorder) * g->poc_step + 1;
+    return g->sps.poc_type == 0 && furthest - g->prev_ref_poc >= 1 << (g->sps.log2_max_poc_lsb - 1);
+}
+
 static void start_frame(struct gen *g, unsigned index, bool idr)
 {
     struct picture *p = &g->pic;
@@ -260,7 +268,8 @@ static void start_frame(struct gen *g, unsigned index, bool idr)
     p->rng = rng_fork(g->rng, 1000 + index);
     p->idr = idr;
     p->nal_ref_idc = (uint8_t)(idr || !rng_one_in(&p->rng, 3) ? 1 + rng_below(&p->rng, 3) : 0);
-    if ((g->poc_step == 2 && g->sps.poc_type == 0) || (chained && g->prev_was_non_ref))
+    if ((g->poc_step == 2 && g->sps.poc_type == 0) || (chained && g->prev_was_non_ref) ||
+        (!p->nal_ref_idc && must_refer(g)))
         p->nal_ref_idc = 1;
     g->prev_was_non_ref = !p->nal_ref_idc;
     g->frame_count = index;
@@ -297,6 +306,7 @@ static void code_group(struct gen *g, unsigned index, unsigned n)
      * its POC from before is open. */
     g->may_reset = n == 1 && (g->odd || !gen_has(g, F_B)) && !gen_has(g, F_MVC);
     g->was_reset = false;
+    g->group_end = g->next_slot + (int)n;
     for (unsigned i = 0; i < n; i++) {
         start_frame(g, index + i, false);
         code_frame(g, false, (g->next_slot + (int)slots[i]) * g->poc_step,
