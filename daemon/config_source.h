@@ -45,6 +45,8 @@ int source_check(struct configured_source *s, const char **key, char why[CONFIG_
 const char *source_setting(const struct configured_source *s, const char *key);
 /* All but rights and upkeep, which change without a new opening. */
 bool source_same(const struct configured_source *a, const struct configured_source *b);
+/* Both are one open camera: the same address with the same settings. */
+bool source_shares_camera(const struct configured_source *a, const struct configured_source *b);
 /* False: out of memory, and *out is empty. */
 bool source_copy(const struct configured_source *from, struct configured_source *out);
 void source_clear(struct configured_source *s);

@@ -65,17 +65,25 @@ static bool text_same(const char *a, const char *b)
     return a && b ? !strcmp(a, b) : a == b;
 }
 
+static bool settings_same(const struct configured_source *a, const struct configured_source *b)
+{
+    bool same = a->n_settings == b->n_settings;
+    for (unsigned i = 0; same && i < a->n_settings; i++)
+        same = text_same(a->settings[i].key, b->settings[i].key) &&
+               text_same(a->settings[i].value, b->settings[i].value);
+    return same;
+}
+
 bool source_same(const struct configured_source *a, const struct configured_source *b)
 {
-    if (!text_same(a->address, b->address) || !text_same(a->user, b->user) ||
-        !text_same(a->password, b->password) || a->n_settings != b->n_settings ||
-        a->n_blur != b->n_blur || memcmp(a->blur, b->blur, a->n_blur * sizeof(a->blur[0])) != 0)
-        return false;
-    for (unsigned i = 0; i < a->n_settings; i++)
-        if (!text_same(a->settings[i].key, b->settings[i].key) ||
-            !text_same(a->settings[i].value, b->settings[i].value))
-            return false;
-    return true;
+    return text_same(a->address, b->address) && text_same(a->user, b->user) &&
+           text_same(a->password, b->password) && settings_same(a, b) && a->n_blur == b->n_blur &&
+           memcmp(a->blur, b->blur, a->n_blur * sizeof(a->blur[0])) == 0;
+}
+
+bool source_shares_camera(const struct configured_source *a, const struct configured_source *b)
+{
+    return a->kind == SOURCE_CAMERA && text_same(a->address, b->address) && settings_same(a, b);
 }
 
 static bool text_copy(const char *from, char **out)

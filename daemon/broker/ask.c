@@ -142,19 +142,32 @@ static void send_current(struct broker *b, const struct ask *a)
     client_send(a->client, WIRE_DEVICES_REPLY, a->client_request, 0, &m.base);
 }
 
-/* What was set lasts: with the source that has a name, else with the stream. Who watches the source
- * is told. */
-static void controls_keep(struct broker_stream *s, const ProtobufCMessage *set,
-                          const ProtobufCMessage *now)
+/* With every source that is this camera, under whatever name. Who watches them is told. */
+static void controls_keep_named(const struct named_source *of, const Pelton__Controls *set,
+                                const Pelton__ControlsReply *now)
+{
+    for (struct named_source *n = of->broker->named; n; n = n->next) {
+        if (n != of && !source_shares_camera(&n->config, &of->config))
+            continue;
+        kept_controls_add(&n->controls, set, now);
+        if (set->n_set)
+            named_tell_controls(n, now);
+    }
+}
+
+/* What was set lasts: with the source that has a name, else with the stream. */
+static void controls_keep(struct broker_stream *s, const Pelton__Controls *set,
+                          const Pelton__ControlsReply *now)
 {
     struct stream_source *source = &s->source;
-    if (!source->origin && !source->controls)
+    if (source->origin) {
+        controls_keep_named(source->origin, set, now);
+        return;
+    }
+    if (!source->controls)
         source->controls = calloc(1, sizeof(*source->controls));
-    struct kept_controls *k = source->origin ? &source->origin->controls : source->controls;
-    if (k)
-        kept_controls_add(k, (const Pelton__Controls *)set, (const Pelton__ControlsReply *)now);
-    if (source->origin && ((const Pelton__Controls *)set)->n_set)
-        named_tell_controls(source->origin, (const Pelton__ControlsReply *)now);
+    if (source->controls)
+        kept_controls_add(source->controls, set, now);
 }
 
 void asks_answer(struct worker_process *w, const struct frame *f, ProtobufCMessage *body)
@@ -173,7 +186,8 @@ void asks_answer(struct worker_process *w, const struct frame *f, ProtobufCMessa
         stream_send_stats(a->stream, a->client_request);
     } else {
         if (f->h.type == WIRE_CONTROLS_REPLY && a->controls)
-            controls_keep(a->stream, a->controls, body);
+            controls_keep(a->stream, (const Pelton__Controls *)a->controls,
+                          (const Pelton__ControlsReply *)body);
         client_send(a->client, f->h.type, a->client_request, a->stream ? a->stream->object_id : 0,
                     body);
     }

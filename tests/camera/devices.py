@@ -198,6 +198,36 @@ def shared(args, folder):
         holder.end()
 
 
+def two_names(args, folder):
+    """Two sources of one device: with the same settings they share the camera. With others the
+    second waits, names the cause, and sets nothing until the device is free."""
+    path, config = folder + "/video10", folder + "/names.yaml"
+    describe(path, formats="YUYV", auto=0)
+    cam = f'{{uri: "v4l2://{path}", format: YUYV'
+    with open(config, "w") as f:
+        f.write(f"version: 1\nsources:\n  one: {cam}}}\n  same: {cam}}}\n"
+                f"  other: {cam}, controls: exposure_time_absolute=77}}\n")
+    with t.Daemon(args, "-c", config, env=environment(args, path)) as daemon:
+        readers = {}
+        for name in ("one", "same", "other"):
+            readers[name] = Reader(args, daemon.socket, "source:" + name)
+            came = name == "other" or readers[name].wait_frame(time.monotonic(), 20)
+            check(came, f"two names: {name}: a frame")
+        command = [args.bin + "/pelton", "sources", "--json", "--socket", daemon.socket]
+        listed = lambda: json.loads(subprocess.check_output(command, timeout=args.timeout))
+        busy = t.wait_until(lambda: [s for s in listed()
+                                     if s["name"] == "other" and "busy" in s["cause"]], 20)
+        check(busy and not readers["other"].frames_since(0) and "time 77" not in log(path),
+              f"two names: other: {busy and busy[0]['cause']!r}, the device heard {log(path)}")
+        check(readers["one"].wait_frame(time.monotonic(), 20), "two names: the first goes on")
+        readers["one"].end()
+        check(readers["same"].wait_frame(time.monotonic(), 20), "two names: so does its equal")
+        readers["same"].end()
+        check(readers["other"].wait_frame(time.monotonic(), 40) and "time 77" in log(path),
+              f"two names: other, when the device is free: {log(path)[-2:]}")
+        readers["other"].end()
+
+
 def choice(args, folder):
     """Without a format: the preferred one that is fast enough."""
     path = folder + "/video1"
@@ -721,8 +751,8 @@ def memory(args, folder):
           f"memory: damaged and skipped frames: {len(frames)} frames, {gaps} gaps, {lost} counted")
 
 
-TESTS = {f.__name__: f for f in (pictures, planes, lies, shared, choice, control, jpeg, memory,
-                                 h264, encoded, plugging, changes, changed_and_gone,
+TESTS = {f.__name__: f for f in (pictures, planes, lies, shared, two_names, choice, control, jpeg,
+                                 memory, h264, encoded, plugging, changes, changed_and_gone,
                                  changed_streams)}
 
 

@@ -21,6 +21,9 @@
  * A size that changes while the device streams ends its frames, and is an event
  * (V4L2_EVENT_SOURCE_CHANGE). With silent=1 there is no event.
  *
+ * A device that is open may be opened once more. The second descriptor gets no formats and buffers
+ * while the first has buffers, and no lock while the first has it. Controls it may set.
+ *
  * Exposure (100 us) and gain (16 is one) take effect two frames after they are set. The descriptor
  * is a timerfd, so poll works. Requests are appended to a file PATH.log: memory N, manual, key.
  */
@@ -37,12 +40,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
-struct shim_device device = {.fd = -1};
+struct shim_device device = {.fd = -1, .second = -1};
 
 bool text_of_file(const char *path, const char *key, char *out, size_t size)
 {
@@ -211,7 +215,11 @@ static int open_device(const char *real)
     if (number_of(real, "busy", 0))
         return fail(EBUSY);
     double fps;
+    int fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    if (device.fd >= 0 && device.second < 0 && !strcmp(device.path, real))
+        return device.second = fd;
     memset(&device, 0, sizeof(device));
+    device.second = -1;
     snprintf(device.path, sizeof(device.path), "%s", real);
     device.memory = -1;
     device.fourcc = listed(0, &fps);
@@ -223,7 +231,7 @@ static int open_device(const char *real)
         device.exposure[i] = 100;
         device.gain[i] = 16;
     }
-    return device.fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    return device.fd = fd;
 }
 
 EXPORTED int open(const char *path, int flags, ...)
@@ -246,14 +254,32 @@ EXPORTED int close(int fd)
 {
     static int (*next)(int);
     next = next ? next : (int (*)(int))dlsym(RTLD_NEXT, "close");
-    if (fd >= 0 && fd == device.fd) {
-        device.fd = -1;
+    if (fd >= 0 && fd == device.second) {
+        device.second = -1;
+    } else if (fd >= 0 && fd == device.fd) {
         if (device.memory >= 0)
             next(device.memory);
+        device.fd = device.second; /* which has the device alone now */
+        device.second = device.memory = -1;
+        device.count = device.n_queued = 0;
+        device.locked = false;
     }
     if (media_owns(fd))
         media_close(fd);
     return next(fd);
+}
+
+EXPORTED int flock(int fd, int operation)
+{
+    static int (*next)(int, int);
+    next = next ? next : (int (*)(int, int))dlsym(RTLD_NEXT, "flock");
+    bool second = fd >= 0 && fd == device.second;
+    if (!second && (fd < 0 || fd != device.fd))
+        return next(fd, operation);
+    if (second && device.locked)
+        return fail(EWOULDBLOCK);
+    device.locked |= !second;
+    return 0;
 }
 
 EXPORTED void *mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset)
@@ -429,6 +455,21 @@ static int query(struct v4l2_queryctrl *q)
     return 0;
 }
 
+/* The only one that has a name. */
+static int query_named(struct v4l2_query_ext_ctrl *q)
+{
+    struct v4l2_queryctrl time = {.id = V4L2_CID_EXPOSURE_ABSOLUTE};
+    if ((q->id & ~V4L2_CTRL_FLAG_NEXT_CTRL) >= time.id || query(&time) < 0)
+        return fail(EINVAL);
+    *q = (struct v4l2_query_ext_ctrl){.id = time.id,
+                                      .type = time.type,
+                                      .name = "Exposure Time, Absolute",
+                                      .minimum = time.minimum,
+                                      .maximum = time.maximum,
+                                      .step = 1};
+    return 0;
+}
+
 static int set_controls(struct v4l2_ext_controls *all)
 {
     for (unsigned i = 0; i < all->count; i++) {
@@ -488,13 +529,16 @@ static bool is_type(unsigned long what, const void *arg)
     }
 }
 
-static int answer(unsigned long what, void *arg)
+static int answer(bool second, unsigned long what, void *arg)
 {
     double fps;
     if (is_gone(device.path))
         return fail(ENODEV);
     if (!is_type(what, arg))
         return fail(EINVAL);
+    if (second && device.count &&
+        (what == VIDIOC_S_FMT || what == VIDIOC_S_PARM || what == VIDIOC_REQBUFS))
+        return fail(EBUSY);
     switch (what) {
     case VIDIOC_QUERYCAP: {
         unsigned capture = is_multi() ? V4L2_CAP_VIDEO_CAPTURE_MPLANE : V4L2_CAP_VIDEO_CAPTURE;
@@ -545,6 +589,8 @@ static int answer(unsigned long what, void *arg)
         return give_event(arg);
     case VIDIOC_QUERYCTRL:
         return query(arg);
+    case VIDIOC_QUERY_EXT_CTRL:
+        return query_named(arg);
     case VIDIOC_S_EXT_CTRLS:
         return set_controls(arg);
     case VIDIOC_REQBUFS:
@@ -575,5 +621,6 @@ EXPORTED int ioctl(int fd, unsigned long what, ...)
     next = next ? next : (int (*)(int, unsigned long, ...))dlsym(RTLD_NEXT, "ioctl");
     if (media_owns(fd))
         return media_answer(fd, what & 0xffffffff, arg);
-    return fd >= 0 && fd == device.fd ? answer(what & 0xffffffff, arg) : next(fd, what, arg);
+    bool second = fd >= 0 && fd == device.second, mine = second || (fd >= 0 && fd == device.fd);
+    return mine ? answer(second, what & 0xffffffff, arg) : next(fd, what, arg);
 }

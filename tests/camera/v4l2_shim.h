@@ -14,7 +14,8 @@
 enum { BUFFERS = 8, PLANES = 3, DELAY = 2, CODED_BYTES = 1 << 20 };
 
 struct shim_device {
-    int fd, memory;
+    int fd, second, memory; /* second: of who opened it meanwhile; -1: nobody */
+    bool locked;            /* by flock */
     char path[PATH_MAX];
     unsigned fourcc, memory_type, width, height, stride, timed_width, timed_height;
     bool automatic, subscribed, told;

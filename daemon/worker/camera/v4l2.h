@@ -5,7 +5,7 @@
  * buffers it speaks (single-planar, multi-planar); v4l2_source.c makes a camera of those whose
  * frames are samples or JPEG, v4l2_stream.c access units of those that give H.264.
  *
- * Thread: that of the device's owner, but for v4l2_stream_wanted and v4l2_holder: any.
+ * Thread: that of the device's owner, but for v4l2_stream_wanted: any.
  */
 #ifndef PELTON_CAMERA_V4L2_H
 #define PELTON_CAMERA_V4L2_H
@@ -87,9 +87,6 @@ int v4l2_controls_named(const struct v4l2_device *d, const struct camera_params 
 
 /* again where a signal came; -1 with errno */
 int v4l2_ioctl(int fd, unsigned long request, void *argument);
-/* The process that has the device open: "name (pid N)"; this one, where its own other descriptors
- * do. False: not to be seen. */
-bool v4l2_holder(const char *path, char *out, size_t size);
 
 /* ---- an open device ---- */
 

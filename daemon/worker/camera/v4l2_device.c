@@ -2,10 +2,10 @@
  *
  * A V4L2 capture device: opened, with a format and a rate. v4l2_buffers.c takes its frames.
  *
- * The happy path is open, kind of buffers, the signal's size, format, rate. The failure modes are:
- * no such device, no right to it, not a capture device, held by another process (named where /proc
- * shows it), without the format or the size that was asked for, with frames that cannot be
- * developed.
+ * The happy path is open, kind of buffers, a lock, the signal's size, format, rate. The failure
+ * modes are: no such device, no right to it, not a capture device, held by another process (named
+ * where /proc shows it) or by another source, without the format or the size that was asked for,
+ * with frames that cannot be developed.
  */
 #include "daemon/worker/camera/v4l2.h"
 #include "daemon/worker/clock.h"
@@ -16,11 +16,23 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 enum { LARGEST_STRIDE = 1 << 20, LARGEST_IMAGE = 1 << 30 };
 
 /* ---- opening ---- */
+
+/* Another source may have this device open under another address, or with other settings. Drivers
+ * refuse its formats, but take its controls. So nothing is set before the device is ours. Where
+ * the system has no locks of devices, drivers alone refuse. */
+static int device_claim(const struct v4l2_device *d, struct pelton_failure *failure)
+{
+    if (flock(d->fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+        return 0;
+    errno = EBUSY;
+    return v4l2_device_fail_errno(d, failure, "flock");
+}
 
 static int check_capabilities(struct v4l2_device *d, struct pelton_failure *failure)
 {
@@ -236,6 +248,7 @@ int v4l2_device_open(struct v4l2_device *d, struct camera_params *p, struct pelt
     if (d->fd < 0)
         return v4l2_device_fail_errno(d, failure, "open");
     int rc = check_capabilities(d, failure);
+    rc = rc < 0 ? rc : device_claim(d, failure);
     rc = rc < 0 ? rc : take_signal(d, failure);
     rc = rc < 0 ? rc : media_pipe_open(d, p, failure);
     rc = rc < 0 ? rc : v4l2_controls_named(d, p, failure);

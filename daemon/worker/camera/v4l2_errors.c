@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Calls of V4L2 drivers, and their errors in words. A device that another process has is busy; the
- * process is named where /proc shows it.
+ * Calls of V4L2 drivers, and their errors in words. A device that another process or another
+ * source has is busy; the process is named where /proc shows it.
  */
 #include "daemon/worker/camera/v4l2.h"
 
@@ -53,7 +53,15 @@ static int has_open(int pid, const char *real)
     return found;
 }
 
-bool v4l2_holder(const char *path, char *out, size_t size)
+/* Another descriptor of this process has it. */
+static bool is_held_here(const char *path)
+{
+    char real[PATH_MAX];
+    return realpath(path, real) && has_open(getpid(), real) > 1;
+}
+
+/* The other process that has the device open. False: none is to be seen. */
+static bool find_holder(const char *path, char *out, size_t size)
 {
     char real[PATH_MAX];
     DIR *processes = realpath(path, real) ? opendir("/proc") : NULL;
@@ -63,10 +71,6 @@ bool v4l2_holder(const char *path, char *out, size_t size)
         found = pid > 0 && pid != (int)getpid() && has_open(pid, real) > 0;
         if (found)
             name_process(pid, out, size);
-    }
-    if (processes && !found && has_open(getpid(), real) > 1) {
-        snprintf(out, size, "this daemon, under another address");
-        found = true;
     }
     if (processes)
         closedir(processes);
@@ -82,18 +86,28 @@ int v4l2_device_fail(const struct v4l2_device *d, struct pelton_failure *failure
     return code;
 }
 
+static int device_fail_busy(const struct v4l2_device *d, struct pelton_failure *failure)
+{
+    char cause[200], holder[100];
+    if (is_held_here(d->path))
+        return v4l2_device_fail(d, failure, PELTON_ERR_BUSY,
+                                "the device is busy: another source has it, under another address "
+                                "or with other settings",
+                                "sources of one address with the same settings share a camera");
+    bool known = find_holder(d->path, holder, sizeof(holder));
+    snprintf(cause, sizeof(cause), "the device is busy, held by %s",
+             known ? holder : "a process of another user");
+    return v4l2_device_fail(d, failure, PELTON_ERR_BUSY, cause,
+                            "a capture device serves one program: end the other one");
+}
+
 int v4l2_device_fail_errno(const struct v4l2_device *d, struct pelton_failure *failure,
                            const char *what)
 {
-    char cause[200], holder[100];
+    char cause[200];
     int error = errno;
-    if (error == EBUSY) {
-        bool known = v4l2_holder(d->path, holder, sizeof(holder));
-        snprintf(cause, sizeof(cause), "the device is busy, held by %s",
-                 known ? holder : "a process of another user");
-        return v4l2_device_fail(d, failure, PELTON_ERR_BUSY, cause,
-                                "a capture device serves one program: end the other one");
-    }
+    if (error == EBUSY)
+        return device_fail_busy(d, failure);
     if (error == ENODEV || error == EIO || error == ENXIO)
         return v4l2_device_fail(d, failure, PELTON_ERR_UNPLUGGED, "the device is gone (unplugged?)",
                                 "it is opened again when it is there");
