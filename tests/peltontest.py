@@ -8,6 +8,7 @@ SKIPPED = 77
 FLAG_CORRUPT, FLAG_LAST = 2, 8 # of pelton_frame
 # Pelton decodes in every test. Tests of libavcodec name it as their device.
 os.environ.setdefault("PELTON_CONFIG_LIBAVCODEC", "false")
+FAILURES = [] # what check() has found
 SEED = os.environ.get("PELTON_SEED", time.strftime("%Y%m%d", time.gmtime()))
 
 
@@ -310,9 +311,27 @@ def compare_framemd5(args, daemon, path, *more):
     return failure(run) or first_difference(run.stdout.decode(), ffmpeg_framemd5(args, path))
 
 
+def check(good, what):
+    """Tells a fact, and whether it is so. finish() counts those that are not."""
+    print("ok  " if good else "FAIL", what, flush=True)
+    if not good:
+        FAILURES.append(what)
+
+
+def finish():
+    """The exit code of a test of facts, which are told once more where they are not so."""
+    print(f"{len(FAILURES)} failures", *FAILURES, sep="\n")
+    return 1 if FAILURES else 0
+
+
+def part_option(parser):
+    parser.add_argument("--part", metavar="I/N",
+                        help="the I-th of N parts of the rows; I may be \"day\", which changes "
+                             "with the day's seed")
+
+
 def part(args, rows):
-    """Rows in turn, so that each part has some of every kind. args.part is I/N, the I-th of N
-    parts. I may be "day", which changes with the day's seed."""
+    """Rows in turn, so that each part has some of every kind."""
     if not args.part:
         return rows
     which, n = args.part.split("/")

@@ -30,9 +30,7 @@ def arguments():
     p.add_argument("--as-ffmpeg", action="store_true",
                    help="rows that FFmpeg decodes to the listed MD5, for --device libavcodec")
     p.add_argument("--every", type=int, default=1, help="take every n-th row")
-    p.add_argument("--part", metavar="I/N",
-                   help="the I-th of N parts of the rows; I may be \"day\", which changes with the "
-                        "day's seed")
+    t.part_option(p)
     return p.parse_args()
 
 

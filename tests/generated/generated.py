@@ -6,7 +6,7 @@ line of framemd5.
 Streams are kept in --dir and made once. Exit codes: 0 all equal, 1 not, 77 skipped (no x264 or no
 ffmpeg).
 """
-import concurrent.futures, csv, os, pathlib, shutil, subprocess, sys, time
+import concurrent.futures, csv, pathlib, shutil, subprocess, sys, time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
@@ -94,6 +94,7 @@ def main():
     p = t.parser(__doc__)
     p.add_argument("--dir", type=pathlib.Path, default=t.ROOT / "build/generated")
     p.add_argument("--make-only", action="store_true")
+    t.part_option(p)
     args = p.parse_args()
     args.dir.mkdir(parents=True, exist_ok=True)
     with open(HERE / "streams.tsv") as f:
@@ -110,7 +111,7 @@ def main():
     made |= {r["name"]: make(args, r, made) for r in rows if r["source"] == "join"}
     if args.make_only:
         return 0
-    rows = [r for r in rows if not args.only or args.only in r["name"]]
+    rows = t.part(args, [r for r in rows if not args.only or args.only in r["name"]])
     start, bad = time.time(), 0
     with t.Daemon(args) as daemon, concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         for row, why in zip(rows, pool.map(lambda r: compare(args, daemon, made[r["name"]],

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """MD5 of all frames of a session, against MANIFEST.tsv, smallest stream first.
 
-  session_conformance.py [--tag TAG] [--pixels N] [--limit N] [--jobs N]
+  session_conformance.py [--tag TAG] [--pixels N] [--limit N] [--part I/N] [--jobs N]
     PROGRAM [arguments of session_decode]
 
 --pixels: only streams with at most N luma samples in all their frames. Exit code 77 without the
@@ -14,6 +14,9 @@ import csv
 import os
 import subprocess
 import sys
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import peltontest as t
 
 
 def streams_dir():
@@ -55,6 +58,7 @@ def main():
     parser.add_argument("--tag", default="")
     parser.add_argument("--pixels", type=int, default=1 << 62)
     parser.add_argument("--limit", type=int, default=1 << 30)
+    t.part_option(parser)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("command", nargs=argparse.REMAINDER)
     args = parser.parse_args()
@@ -62,8 +66,8 @@ def main():
     if not os.path.exists(os.path.join(folder, "MANIFEST.tsv")):
         print("skipped: no streams at", folder)
         return 77
-    chosen = sorted(rows(folder, args.tag, args.pixels),
-                    key=lambda row: row["pixels"])[: args.limit]
+    chosen = t.part(args, sorted(rows(folder, args.tag, args.pixels),
+                                 key=lambda row: row["pixels"])[: args.limit])
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         for row, problem in zip(chosen, pool.map(lambda row: check(args.command, folder, row),
