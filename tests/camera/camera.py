@@ -9,15 +9,9 @@ import json, os, pathlib, re, signal, socket, struct, subprocess, sys, tempfile,
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t
+from peltontest import check
 
 CLIP = t.ROOT.parent / "shared/streams/clips/street-1080p-crf23.mp4"
-FAILURES = []
-
-
-def check(good, what):
-    if not good:
-        FAILURES.append(what)
-    print(("ok   " if good else "FAIL ") + what)
 
 
 def make_clip(args, folder):
@@ -688,7 +682,7 @@ def main():
         clip = args.clip or make_clip(args, folder)
         for name in sum([GROUPS.get(n, [n]) for n in args.names or GROUPS], []):
             TESTS[name](args, clip)
-    return 1 if FAILURES else 0
+    return t.finish()
 
 
 if __name__ == "__main__":

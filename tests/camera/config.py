@@ -5,12 +5,12 @@
   config.py NAME...
 """
 import base64, glob, grp, json, os, pathlib, signal, socket, subprocess, sys, tempfile
-import threading, time
+import threading
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 import peltontest as t
-from camera import FAILURES, Frame, check, make_clip, pelton, start_reader
+from camera import Frame, check, make_clip, pelton, start_reader
 
 
 def wait_for(what):
@@ -395,7 +395,7 @@ def main():
         clip = make_clip(args, folder)
         for name in args.names or TESTS:
             TESTS[name](args, clip)
-    return 1 if FAILURES else 0
+    return t.finish()
 
 
 if __name__ == "__main__":

@@ -10,15 +10,9 @@ import threading, time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t
+from peltontest import check
 
-FAILURES = []
 WIDTH, HEIGHT = 64, 48
-
-
-def check(good, what):
-    if not good:
-        FAILURES.append(what)
-    print(("ok   " if good else "FAIL ") + what, flush=True)
 
 
 def describe(path, **keys):
@@ -772,7 +766,7 @@ def main():
             one.result()
         for report in pathlib.Path(args.folder).glob("asan.*"):
             check(False, "AddressSanitizer: " + report.read_text())
-    return 1 if FAILURES else 0
+    return t.finish()
 
 
 if __name__ == "__main__":

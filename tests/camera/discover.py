@@ -10,10 +10,10 @@ import json, os, pathlib, re, socket, subprocess, sys, tempfile, threading
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 import peltontest as t
+from peltontest import check
 from devices import describe, environment
 from onvif_camera import HEAD, Camera
 
-FAILURES = []
 SOAP = ('<e:Envelope xmlns:e="http://www.w3.org/2003/05/soap-envelope" '
         'xmlns:a="http://schemas.xmlsoap.org/ws/2004/08/addressing" '
         'xmlns:d="http://schemas.xmlsoap.org/ws/2005/04/discovery"><e:Header>'
@@ -23,12 +23,6 @@ MATCH = ('<d:ProbeMatch><a:EndpointReference><a:Address>{urn}</a:Address></a:End
          '<d:Types>{types}</d:Types><d:Scopes>{scopes}</d:Scopes>'
          '<d:XAddrs>{services}</d:XAddrs></d:ProbeMatch>')
 TYPES, SCOPE = "dn:NetworkVideoTransmitter", "onvif://www.onvif.org/"
-
-
-def check(good, what):
-    if not good:
-        FAILURES.append(what)
-    print(("ok   " if good else "FAIL ") + what, flush=True)
 
 
 class Responder(threading.Thread):
@@ -317,7 +311,7 @@ def main():
         os.mkdir(folder + "/dev")
         for name in args.names or TESTS:
             TESTS[name](args)
-    return 1 if FAILURES else 0
+    return t.finish()
 
 
 if __name__ == "__main__":

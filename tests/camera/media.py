@@ -191,7 +191,7 @@ def main():
             TESTS[name](args, args.folder)
         for report in pathlib.Path(args.folder).glob("asan.*"):
             check(False, "AddressSanitizer: " + report.read_text())
-    return 1 if devices.FAILURES else 0
+    return t.finish()
 
 
 if __name__ == "__main__":

@@ -10,15 +10,10 @@ import threading, time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t
+from peltontest import check
 
-FAILURES, SKIPS = [], []
+SKIPS = []
 HERE = pathlib.Path(__file__).resolve().parent
-
-
-def check(good, what):
-    if not good:
-        FAILURES.append(what)
-    print(("ok   " if good else "FAIL ") + what, flush=True)
 
 
 def free_port():
@@ -256,7 +251,7 @@ def main():
         running = [pool.submit(TESTS[name], args, folder) for name in names]
         for one in running:
             one.result()
-    return 1 if FAILURES else t.SKIPPED if len(SKIPS) == len(names) else 0
+    return t.finish() or (t.SKIPPED if len(SKIPS) == len(names) else 0)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import json, os, pathlib, subprocess, sys, tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 import peltontest as t
-from camera import FAILURES, check, make_clip, pelton
+from camera import check, make_clip, pelton
 from config import Reader, Watch, wait_for, write_config
 
 PLACEHOLDER, DISCONT = 16, 4
@@ -204,7 +204,7 @@ def main():
         clip = make_clip(args, folder)
         for name in args.names or TESTS:
             TESTS[name](args, clip)
-    return 1 if FAILURES else 0
+    return t.finish()
 
 
 if __name__ == "__main__":

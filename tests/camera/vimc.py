@@ -7,7 +7,7 @@ The driver's sensors show colour bars. "Sensor A" feeds "Raw Capture 0", "Sensor
 Capture 1"; both feed debayers, one of which a scaler takes ("RGB/YUV Capture"). All their formats,
 links and controls are those of sub-devices.
 """
-import ctypes, fcntl, glob, os, struct, subprocess
+import ctypes, fcntl, glob, os, struct
 
 import vivid
 from devices import check

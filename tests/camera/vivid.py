@@ -316,7 +316,7 @@ def main():
               else "vimc: skipped: the driver is not loaded", flush=True)
     if "errors" in wanted and os.access(DRIVER + "unbind", os.W_OK):
         removal(args, *pairs[1])
-    return 1 if devices.FAILURES else 0
+    return t.finish()
 
 
 if __name__ == "__main__":

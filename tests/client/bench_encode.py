@@ -7,15 +7,9 @@ import json, pathlib, subprocess, sys, tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t
+from peltontest import check
 
 args = t.arguments(__doc__)
-FAILURES = []
-
-
-def check(good, what):
-    print("passed:" if good else "FAILED:", what, flush=True)
-    if not good:
-        FAILURES.append(what)
 
 
 def bench(*words):
@@ -89,4 +83,4 @@ with tempfile.TemporaryDirectory() as d:
     figures(small)
     text(small)
     refused(small, other)
-sys.exit(bool(FAILURES))
+sys.exit(t.finish())

@@ -5,7 +5,7 @@ frames. Exit codes, causes and hints are checked too.
 
 Exit codes: 0, 1, 77 skipped (no ffmpeg).
 """
-import argparse, hashlib, json, os, pathlib, random, select, shutil, signal, subprocess, sys
+import argparse, json, os, pathlib, random, select, shutil, signal, subprocess, sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))

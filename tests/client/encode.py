@@ -9,17 +9,11 @@ import argparse, fcntl, json, os, pathlib, shutil, signal, subprocess, sys, \
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t
+from peltontest import check
 
 args = t.arguments(__doc__, "ffprobe")
 DEMO = str(t.ROOT / "packaging/demo.mp4")
 SMALL = ["-s", "160x90", "-frames:v", "10"]
-FAILURES = []
-
-
-def check(good, what):
-    print("passed:" if good else "FAILED:", what, flush=True)
-    if not good:
-        FAILURES.append(what)
 
 
 def pelton(d, *words, **more):
@@ -380,7 +374,7 @@ def main():
         several(d, folder)
         several_fail(d, folder)
         interrupted(folder)
-    return 1 if FAILURES else 0
+    return t.finish()
 
 
 sys.exit(main())

@@ -6,22 +6,16 @@ second. Exit code 77 without GStreamer's server.
 
   publish.py [--kills N]
 """
-import glob, os, pathlib, re, shutil, signal, socket, subprocess, sys, tempfile, threading, time
+import glob, os, pathlib, shutil, signal, socket, subprocess, sys, tempfile, threading, time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 import peltontest as t
+from peltontest import check
 
-FAILURES = []
 NOBODY = 65534
 WIDTH, HEIGHT, FPS = 128, 96, 10
 BETWEEN = 50 # pictures between two kills: a stream that ends its worker twice in 32 is set aside
-
-
-def check(good, what):
-    print("passed:" if good else "FAILED:", what, flush=True)
-    if not good:
-        FAILURES.append(what)
 
 
 def scene(args, folder):
@@ -184,7 +178,7 @@ def main():
             said = pipe.communicate(timeout=t.LIMIT_S)[1]
             check(" 0 corrupt" in said, f"its summary: {said.strip()[-200:]!r}")
     server.end()
-    return 1 if FAILURES else 0
+    return t.finish()
 
 
 sys.exit(main())

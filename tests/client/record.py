@@ -8,15 +8,9 @@ import datetime, os, pathlib, re, signal, socket, subprocess, sys, tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t
+from peltontest import check
 
 args = t.arguments(__doc__)
-FAILURES = []
-
-
-def check(good, what):
-    print("passed:" if good else "FAILED:", what, flush=True)
-    if not good:
-        FAILURES.append(what)
 
 
 def packets(path, *filters):
@@ -252,5 +246,4 @@ with tempfile.TemporaryDirectory() as folder:
         full(d, folder, path)
         rtsp(d, folder, camera)
     network(folder, camera)
-    print(f"{len(FAILURES)} failures")
-sys.exit(bool(FAILURES))
+sys.exit(t.finish())

@@ -11,15 +11,9 @@ import contextlib, pathlib, shutil, socket, subprocess, sys, tempfile, time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t
+from peltontest import check
 
-failures = []
 RATE, PICTURES = 25, 250
-
-
-def check(good, text):
-    print("passed:" if good else "FAILED:", text, flush=True)
-    if not good:
-        failures.append(text)
 
 
 def free_port():
@@ -153,8 +147,7 @@ def main():
             check_way(args, server, folder)
         finally:
             server.kill()
-    print(f"{len(failures)} failures")
-    sys.exit(bool(failures))
+    sys.exit(t.finish())
 
 
 main()

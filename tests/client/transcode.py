@@ -8,16 +8,10 @@ import os, pathlib, random, signal, subprocess, sys, tempfile, time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t
+from peltontest import check
 
 args = t.arguments(__doc__, "ffprobe")
 CAPTION = bytes([0xB5, 0x00, 0x31, 0x47, 0x41])  # registered user data, without emulated bytes
-FAILURES = []
-
-
-def check(good, what):
-    print("passed:" if good else "FAILED:", what, flush=True)
-    if not good:
-        FAILURES.append(what)
 
 
 def pelton(d, *words, **more):
@@ -181,7 +175,7 @@ def main():
             several(inside, folder, told, joined, mp4)
             killed(inside, folder)
             print(f"{time.monotonic() - began:.0f} s")
-    return 1 if FAILURES else 0
+    return t.finish()
 
 
 sys.exit(main())

@@ -3,19 +3,13 @@
 """Privacy blur from the command and from a daemon's configuration. Samples inside the rectangles
 equal the model; all others stay as without blur. No request gets round the rectangles of the
 configuration."""
-import os, pathlib, random, subprocess, sys, tempfile
+import pathlib, random, subprocess, sys, tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t
+from peltontest import check
 
-FAILURES = []
 W, H = 112, 80
-
-
-def check(good, what):
-    if not good:
-        FAILURES.append(what)
-    print(("ok   " if good else "FAIL ") + what)
 
 
 def clip(args, name, pix_fmt, *x264, size=f"{W}x{H}", frames=5):
@@ -261,8 +255,7 @@ def main():
         for test in TESTS:
             if not args.only or args.only in test.__name__:
                 test(args, daemon)
-    print(f"{len(FAILURES)} failures")
-    return 1 if FAILURES else 0
+    return t.finish()
 
 
 if __name__ == "__main__":

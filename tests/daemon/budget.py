@@ -11,16 +11,10 @@ import hashlib, json, pathlib, subprocess, sys, tempfile, time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent)]
 import peltontest as t
+from peltontest import check
 
-FAILURES = []
 STREAMS = 16
 MIB = 1 << 20
-
-
-def check(good, what):
-    print(("ok   " if good else "FAIL ") + what, flush=True)
-    if not good:
-        FAILURES.append(what)
 
 
 class Clip:
@@ -129,7 +123,7 @@ def main():
             continue
         with tempfile.TemporaryDirectory() as folder:
             case(args, folder)
-    return 1 if FAILURES else 0
+    return t.finish()
 
 
 sys.exit(main())

@@ -9,14 +9,8 @@ import os, pathlib, signal, subprocess, sys, tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent)]
 import peltontest as t
+from peltontest import check
 
-FAILURES = []
-
-
-def check(good, what):
-    print(("ok   " if good else "FAIL ") + what)
-    if not good:
-        FAILURES.append(what)
 
 
 class World:
@@ -120,8 +114,7 @@ def main():
             names(w)
             order(w)
             ends(w)
-    print("failed:" if FAILURES else "all good", *FAILURES, sep="\n")
-    sys.exit(1 if FAILURES else 0)
+    sys.exit(t.finish())
 
 
 main()

@@ -11,15 +11,9 @@ import os, pathlib, shutil, signal, subprocess, sys, tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 import peltontest as t
+from peltontest import check
 
-failures = []
 USER = "nobody"
-
-
-def check(good, text):
-    print("passed:" if good else "FAILED:", text, flush=True)
-    if not good:
-        failures.append(text)
 
 
 def clip(args, path, pix_fmt, frames, *more, size="98x66"):
@@ -151,8 +145,7 @@ def main():
             refusals(args, program, folder)
         else:
             print("skipped: rights, which need several users and root")
-    print(f"{len(failures)} failures")
-    sys.exit(bool(failures))
+    sys.exit(t.finish())
 
 
 main()

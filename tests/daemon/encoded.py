@@ -4,7 +4,7 @@
 picture, new parameter sets and larger units begin an epoch. Blurred sources give none, also after a
 reload; raw cameras give none.
 """
-import hashlib, os, pathlib, subprocess, sys, tempfile
+import hashlib, pathlib, subprocess, sys, tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "python"))
 from pythontest import arguments, check, clip, equal, finish, raises, t

@@ -10,7 +10,7 @@ import json, pathlib, subprocess, sys, tempfile, time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "python")]
-from pythontest import check, equal, finish, raises, t
+from pythontest import check, equal, finish, t
 import numpy, numbered, os, pelton
 
 WIDTH, HEIGHT, RATE = 128, 96, 10

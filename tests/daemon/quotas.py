@@ -12,7 +12,7 @@ import argparse, json, os, pathlib, signal, socket, struct, subprocess, sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parent / "faults")]
 import peltontest as t
-from exact import CLIP, FAILURES, check
+from exact import CLIP, check
 
 HELLO, WELCOME, ERROR, PING, PONG, GOODBYE, STATUS = 1, 2, 3, 4, 5, 6, 12
 HEADER = struct.Struct("<IHBBII") # length, type, descriptors, flags, request, object
@@ -260,7 +260,7 @@ def main():
         for name, case in OF_ONE_DAEMON.items():
             if not args.only or args.only in name:
                 case(args, daemon)
-    return 1 if FAILURES else 0
+    return t.finish()
 
 
 if __name__ == "__main__":

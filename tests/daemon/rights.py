@@ -10,7 +10,7 @@ import json, os, pathlib, subprocess, sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 import peltontest as t
-from sockets import FAILURES, Programs, USER, check, failed
+from sockets import Programs, USER, check, failed
 
 CONFIG = """version: 1
 rights: {{control: {{users: [daemon]}}}}
@@ -135,8 +135,7 @@ def main():
     finally:
         daemon.terminate()
         daemon.communicate()
-    print("failed:" if FAILURES else "all good", *FAILURES, sep="\n")
-    sys.exit(1 if FAILURES else 0)
+    sys.exit(t.finish())
 
 
 main()

@@ -8,10 +8,11 @@ sanitizers, the exit code is 77.
 
   sandbox.py --bin DIR --probe LIBRARY
 """
-import errno, os, pathlib, re, signal, subprocess, sys, tempfile, time
+import errno, os, pathlib, re, signal, subprocess, sys, tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t
+from peltontest import check
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # What the lists of the sources leave to rules about arguments.
@@ -37,13 +38,6 @@ WORKER_FILTERS, WITH_LIBCAMERA = 3, 2
 # Landlock's: the first version that has it.
 SINCE = {"write-etc": 1, "write-null": 1, "write-own-name": 1, "make-tmp": 1, "make-shm": 1,
          "make-cache": 1, "remove-other": 1, "bind-tcp": 4, "signal-parent": 6}
-FAILURES = []
-
-
-def check(good, text):
-    print(("passed: " if good else "FAILED: ") + text, flush=True)
-    if not good:
-        FAILURES.append(text)
 
 
 def names(path, table):
@@ -229,7 +223,7 @@ def main():
     without(args)
     cameras(args)
     spawner_lost(args)
-    return 1 if FAILURES else 0
+    return t.finish()
 
 
 sys.exit(main())

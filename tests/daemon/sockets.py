@@ -10,17 +10,11 @@ import grp, json, os, pathlib, pwd, shutil, subprocess, sys, tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent)]
 import peltontest as t
+from peltontest import check
 
 SYSTEM = "/run/pelton/pelton.sock"
 USER = "nobody"
-FAILURES = []
 CONFIG = "version: 1\nsources:\n  demo: {uri: \"sim:///clip.mp4\", size: 160x120}\n"
-
-
-def check(good, what):
-    print(("ok   " if good else "FAIL ") + what)
-    if not good:
-        FAILURES.append(what)
 
 
 def in_namespace():
@@ -205,8 +199,7 @@ def main():
     w = World(args)
     for part in (system_daemon, user_daemon, no_daemon, folders):
         part(w)
-    print("failed:" if FAILURES else "all good", *FAILURES, sep="\n")
-    sys.exit(1 if FAILURES else 0)
+    sys.exit(t.finish())
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ and our mean PSNR must not be below FFmpeg's.
 Sources: conformance streams, and encodes of a small form of the street clip, or of a synthetic one
 if the streams are absent. Exit codes: 0, 1, 77 skipped (no ffmpeg or x264).
 """
-import concurrent.futures, csv, os, pathlib, random, re, shutil, statistics, subprocess
+import concurrent.futures, os, pathlib, random, re, shutil, statistics, subprocess
 import sys, tempfile, time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))

@@ -11,7 +11,7 @@ point unless asked to. drop leaves the damaged frames out; fail ends with exit c
 
 Exit codes: 0, 1, 77 skipped (no ffmpeg or x264).
 """
-import os, pathlib, random, re, shutil, subprocess, sys, tempfile
+import pathlib, random, re, shutil, subprocess, sys, tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t

@@ -10,7 +10,7 @@ validation layers, gives the same bytes. Some settings cannot be: they are refus
 
 Exit codes: 0, 1, 77 skipped (no FFmpeg).
 """
-import os, pathlib, random, subprocess, sys, tempfile, time
+import pathlib, random, subprocess, sys, tempfile, time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))

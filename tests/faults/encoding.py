@@ -13,17 +13,11 @@ import argparse, os, pathlib, random, re, subprocess, sys, tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 import peltontest as t
+from peltontest import check
 from faults import FILE
 
 DEMO = str(t.ROOT / "packaging/demo.mp4")
 PICTURES = 12
-FAILURES = []
-
-
-def check(good, what):
-    print("passed:" if good else "FAILED:", what, flush=True)
-    if not good:
-        FAILURES.append(what)
 
 
 def encode(args, d, out, of, number):
@@ -93,7 +87,7 @@ def main():
         for of, again in (("lost_device", True), ("lost", False)):
             for _ in range(args.losses):
                 one_loss(args, d, out, of, rng.randrange(1, most + 1), again)
-    return 1 if FAILURES else 0
+    return t.finish()
 
 
 sys.exit(main())

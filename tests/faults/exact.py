@@ -9,16 +9,10 @@ import os, pathlib, shutil, subprocess, sys, time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 import peltontest as t
+from peltontest import check
 
 CLIP = str(HERE / "clip.mp4")
 TRUTH = str(HERE / "clip.framemd5")
-FAILURES = []
-
-
-def check(good, what):
-    print(("ok   " if good else "FAIL ") + what, flush=True)
-    if not good:
-        FAILURES.append(what)
 
 
 def frame_lines(text):

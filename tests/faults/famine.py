@@ -11,15 +11,9 @@ import argparse, collections, os, pathlib, shutil, subprocess, sys, tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t
+from peltontest import check
 
 DESCRIPTORS, MEMORY = 64, 256 << 20
-FAILURES = []
-
-
-def check(good, what):
-    print(("ok   " if good else "FAIL ") + what)
-    if not good:
-        FAILURES.append(what)
 
 
 def clip(args, path, *more, size="64x48", frames=40):
@@ -234,7 +228,7 @@ def main():
     args = t.parsed(p)
     with tempfile.TemporaryDirectory() as folder:
         cases[args.case](args, folder)
-    return 1 if FAILURES else 0
+    return t.finish()
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 import peltontest as t
-from exact import CLIP, FAILURES, Reader, check, clip_truth, readers, resources
+from exact import CLIP, Reader, check, clip_truth, readers, resources
 
 # Frames between two kills. A stream that dies twice within 32 is set aside. The reader may be
 # behind by those that wait in its pipe, in its program and for it, 150 in all.
@@ -154,7 +154,7 @@ def main():
             "daemons", kill_daemons), ("reads", lap_readers):
         if getattr(args, name):
             kill(args, truth, name, what, getattr(args, name))
-    return 1 if FAILURES else 0
+    return t.finish()
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import argparse, os, pathlib, resource, socket, struct, subprocess, sys, time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 import peltontest as t
-from exact import CLIP, FAILURES, Reader, check, clip_truth, readers, resources
+from exact import CLIP, Reader, check, clip_truth, readers, resources
 
 HELLO, WELCOME = 1, 2
 MOST_KIB = 16 # of a client
@@ -199,7 +199,7 @@ def main():
     args.set += quota + ["streams=10000"]
     with t.Daemon(args) as daemon:
         case(args, daemon)
-    return 1 if FAILURES else 0
+    return t.finish()
 
 
 if __name__ == "__main__":

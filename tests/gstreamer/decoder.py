@@ -4,7 +4,7 @@
 
 Which program decodes is of no matter here, so that libavcodec may.
 """
-import os, pathlib, subprocess, sys, tempfile
+import pathlib, subprocess, tempfile
 
 from gsttest import Gst, Pipeline, arguments, begin, check, clip, descriptors, equal, finish, \
     fraction, mapping, planes, shown, t, text

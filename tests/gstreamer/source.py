@@ -4,10 +4,10 @@
 
 Which program decodes is of no matter here, so that libavcodec may.
 """
-import os, subprocess, sys, tempfile, time
+import os, subprocess, tempfile, time
 
 from gsttest import Gst, Pipeline, arguments, begin, check, clip, descriptors, equal, finish, \
-    fraction, mapping, planes, shown, t, text
+    fraction, mapping, planes, t, text
 
 
 def configuration(folder):

@@ -10,6 +10,7 @@ import argparse, gzip, os, pathlib, re, shutil, subprocess, sys, tempfile, urlli
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 import older
 import peltontest as t
+from peltontest import check
 
 FILES = {
     "pelton": ("usr/bin/pelton", "usr/share/man/man1/pelton.1.gz", "usr/bin/pelton-v4l2",
@@ -45,13 +46,6 @@ FILES = {
                        "usr/share/doc/python3-pelton/examples/mean_luma.py"),
 }
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FAILURES = []
-
-
-def check(good, text):
-    print(("passed: " if good else "FAILED: ") + text)
-    if not good:
-        FAILURES.append(text)
 
 
 def run(*words, **more):
@@ -365,7 +359,7 @@ def main():
         install(debs, folder + "/root")
         upgrade(debs, folder + "/upgrade")
         lint(debs)
-    return 1 if FAILURES else 0
+    return t.finish()
 
 
 sys.exit(main())

@@ -5,7 +5,7 @@ index, and with sound that begins earlier. VideoCapture beside OpenCV's own: the
 pictures, within some levels, and the same places. OpenCV's sample programs run with it. PNG and
 contact sheets are read back.
 """
-import os, pathlib, pickle, runpy, subprocess, sys, tempfile
+import os, pathlib, pickle, runpy, sys, tempfile
 
 from pythontest import arguments, check, clip, equal, finish, raises, t
 import numpy as np

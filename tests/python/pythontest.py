@@ -6,6 +6,7 @@ SKIPPED = 77
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "python")]
 import peltontest as t
+from peltontest import check
 
 try:
     import numpy, google.protobuf
@@ -16,14 +17,6 @@ except ImportError as e:
 # The environment of the machine names no daemon, and the programs are those of the build.
 for name in ("PELTON_SOCKET", "XDG_RUNTIME_DIR"):
     os.environ.pop(name, None)
-
-failures = []
-
-
-def check(good, text):
-    print("passed:" if good else "FAILED:", text, flush=True)
-    if not good:
-        failures.append(text)
 
 
 def equal(got, want, text):
@@ -42,8 +35,7 @@ def raises(kind, what, text):
 
 
 def finish():
-    print(f"{len(failures)} failures")
-    sys.exit(bool(failures))
+    sys.exit(t.finish())
 
 
 def arguments(text):

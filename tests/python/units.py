@@ -3,7 +3,7 @@
 """Parts of the Python package that need no daemon: colours beside the exact formula, messages,
 layouts and numbers that a hostile daemon may send, policies, names of sources.
 """
-import fcntl, mmap, os, pathlib, socket, subprocess, sys, threading, types
+import fcntl, os, pathlib, socket, subprocess, sys, types
 
 from pythontest import ROOT, check, equal, finish, raises
 import numpy as np

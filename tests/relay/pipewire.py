@@ -10,20 +10,14 @@ import json, os, pathlib, shutil, signal, subprocess, sys, tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t
+from peltontest import check
 import pictures
 
-FAILURES = []
 W, H, FRAMES = 96, 64, 8
 PROGRAMS = {"pipewire": "pipewire", "wireplumber": "wireplumber",
             "dbus-run-session": "dbus-daemon", "gst-launch-1.0": "gstreamer1.0-tools",
             "pw-dump": "pipewire-bin"}
 NAMES = {"YU12": "I420", "YUYV": "YUY2", "RGB3": "RGB", "GREY": "GRAY8", "NV12": "NV12"}
-
-
-def check(good, what):
-    print("ok  " if good else "FAIL", what, flush=True)
-    if not good:
-        FAILURES.append(what)
 
 
 class PipeWire:
@@ -206,8 +200,7 @@ def main():
                     TESTS[name](args, wire, d)
         finally:
             wire.stop()
-    print(f"{len(FAILURES)} failures")
-    return 1 if FAILURES else 0
+    return t.finish()
 
 
 if __name__ == "__main__":

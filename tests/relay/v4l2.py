@@ -10,16 +10,10 @@ import os, pathlib, signal, subprocess, sys, tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t
+from peltontest import check
 import pictures
 
-FAILURES = []
 W, H, FRAMES = 96, 64, 12
-
-
-def check(good, what):
-    print("ok  " if good else "FAIL", what, flush=True)
-    if not good:
-        FAILURES.append(what)
 
 
 def describe(path, **keys):
@@ -201,8 +195,7 @@ def main():
             wanted = pictures.planes(args, W, H)
             for name in args.names or TESTS:
                 TESTS[name](args, d, wanted)
-    print(f"{len(FAILURES)} failures")
-    return 1 if FAILURES else 0
+    return t.finish()
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 """Chromium for the tests of the page: Debian's, driven by page.js. Skipped without Chromium, Node
 or npm's registry.
 """
-import json, os, pathlib, shutil, subprocess, sys
+import json, pathlib, shutil, subprocess, sys
 import webtest as w
 
 HERE = pathlib.Path(__file__).resolve().parent

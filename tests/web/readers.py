@@ -6,7 +6,7 @@ curl, wget. Where a program can give its pixels they are compared with those of 
 
   readers.py [--need]     a program that is absent is skipped, or fails with --need
 """
-import glob, hashlib, os, re, shutil, subprocess, sys, tempfile
+import glob, os, re, shutil, subprocess, sys, tempfile
 
 import webtest as w
 

@@ -6,20 +6,13 @@ import http.client, json, pathlib, re, socket, subprocess, sys, tempfile, time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t # noqa: E402
+from peltontest import check
 
 CLIP = str(t.ROOT / "packaging/demo.mp4")
-FAILURES = []
-
-
-def check(good, what):
-    print("ok  " if good else "FAIL", what, flush=True)
-    if not good:
-        FAILURES.append(what)
 
 
 def finish():
-    print(f"{len(FAILURES)} failures")
-    sys.exit(1 if FAILURES else 0)
+    sys.exit(t.finish())
 
 
 class Web:

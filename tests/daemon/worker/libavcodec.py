@@ -11,16 +11,10 @@ import glob, json, os, pathlib, re, shutil, subprocess, sys, tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 import peltontest as t
+from peltontest import check
 
 CLIP = str(t.ROOT / "packaging/demo.mp4")
 GPU_NODES = [n for n in glob.glob("/dev/dri/*") + glob.glob("/dev/nvidia*")]
-failures = []
-
-
-def check(good, what):
-    if not good:
-        failures.append(what)
-        print("FAILED", what, flush=True)
 
 
 def pelton(args, *words, stdin=None, **env):
@@ -158,8 +152,7 @@ def main():
             check_frames(args, daemons, folder)
             check_device(args, daemons, folder)
             check_damage(args, daemons, folder)
-    print(f"{len(failures)} failures")
-    return 1 if failures else 0
+    return t.finish()
 
 
 sys.exit(main())

@@ -6,7 +6,7 @@ intra prediction.
 
   rows.py --bin build/bin --device cpu
 """
-import hashlib, os, pathlib, random, subprocess, sys, tempfile
+import os, pathlib, random, subprocess, sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 import peltontest as t
