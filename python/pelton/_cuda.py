@@ -16,9 +16,9 @@ import weakref
 from ctypes import c_char_p, c_int, c_int32, c_int64, c_uint, c_uint64, c_uint8, c_uint16, c_void_p
 from typing import TYPE_CHECKING, Any, Deque, Dict, List, Optional, Tuple
 
-from . import _proto, errors
+from . import errors
 from ._batch import Batch, BatchLease, stacked
-from ._frame import Frame, Lease, Pool, release_of
+from ._frame import Frame, Lease, Pool
 
 if TYPE_CHECKING:
     from ._stream import Stream
