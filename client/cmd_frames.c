@@ -7,6 +7,7 @@
  */
 #include "client/commands.h"
 #include "client/input.h"
+#include "client/output_image.h"
 #include "client/ui.h"
 
 #include <errno.h>
@@ -58,9 +59,27 @@ static int units_of(struct client_options *o, struct failure *f)
     return record_units(o, files, f);
 }
 
+/* Frames as JPEG files, one after the other or each by itself */
+static int files_of(struct client_options *o, struct failure *f)
+{
+    const struct output_format *format = NULL;
+    const char *path = o->write.path ? o->write.path : "-", *name = o->write.format;
+    if (!name && !strcmp(path, "-"))
+        name = "mjpeg";
+    struct failure unknown = {0};
+    int rc = output_format_choose(name, path, &format, &unknown);
+    if (rc || format->kind != OUTPUT_IMAGES || !output_images_jpeg(format, path))
+        return fail_with(f, X_USAGE, "as in: pelton pipe front -c:v mjpeg -f mjpeg - | ffplay -",
+                         "-c:v mjpeg: %s holds no JPEG files", name ? name : path);
+    o->write.format = name;
+    return frames_of(o, name, f);
+}
+
 int cmd_pipe(struct client_options *o, struct failure *f)
 {
     int rc = options_check_encoding(o, f);
+    if (!rc && o->write.jpeg)
+        return files_of(o, f);
     if (rc || record_wanted(o))
         return rc ? rc : units_of(o, f);
     return frames_of(o, "yuv4mpegpipe", f);

@@ -80,7 +80,8 @@ const struct command commands[] = {
      "pelton pipe front | ffmpeg -i - out.mp4\n"
      "pelton pipe front -f mpegts -c copy - | ffplay -\n"
      "pelton pipe front -f rtsp rtsp://server/front\n"
-     "pelton pipe camera -c:v h264 -b:v 4M -f mpegts - | ffplay -",
+     "pelton pipe camera -c:v h264 -b:v 4M -f mpegts - | ffplay -\n"
+     "pelton pipe camera -c:v mjpeg -q:v 5 - | ffplay -f mjpeg -",
      cmd_pipe},
     {CMD_RECORD, "record", "NAME -o FILE [--segment TIME]",
      "record the H.264 of a source as it came, or encode it",

@@ -44,6 +44,7 @@ struct decode {
     struct progress_state state;
     uint64_t corrupt, mended;
     int64_t first_pts, start_ns;
+    bool files;                 /* the daemon makes the JPEG files: they come in place of frames */
     bool passed, second_passed; /* -t has */
     unsigned behind;            /* base frames after the end, since the second view's last frame */
     uint32_t width, height;

@@ -105,14 +105,14 @@ static int decode_write_picture(struct decode *d, struct client_output *out, con
     return output_frame(out, picture, d->f);
 }
 
-static void decode_count_frame(struct decode *d, const struct pelton_frame *frame,
-                               const AVFrame *picture)
+static void decode_count_frame(struct decode *d, const struct pelton_frame *frame, uint32_t width,
+                               uint32_t height)
 {
     d->state.frames++;
     d->state.dropped = frame->dropped_source + frame->dropped_decoder + frame->dropped_client;
     d->corrupt += (frame->flags & PELTON_FRAME_CORRUPT) != 0;
-    d->width = (uint32_t)picture->width;
-    d->height = (uint32_t)picture->height;
+    d->width = width;
+    d->height = height;
     d->state.bytes = d->out ? output_bytes(d->out) : 0;
     struct pelton_rational rate = info_frame_rate(&d->info);
     double media = (double)d->state.frames * rate.den / rate.num;
@@ -196,6 +196,15 @@ int decode_write_sheet(struct decode *d)
     return rc == 0 && sheet ? decode_write_picture(d, d->out, sheet) : rc;
 }
 
+/* A JPEG file, which the daemon has made */
+static int decode_unit(struct decode *d, const struct pelton_frame *unit)
+{
+    int rc = output_file(d->out, unit->data[0], unit->plane_width[0], d->f);
+    if (rc == 0)
+        decode_count_frame(d, unit, unit->width, unit->height);
+    return rc;
+}
+
 static int decode_base_frame(struct decode *d, const struct pelton_frame *frame)
 {
     const AVFrame *picture;
@@ -206,6 +215,8 @@ static int decode_base_frame(struct decode *d, const struct pelton_frame *frame)
         d->behind++;
         return 0;
     }
+    if (d->files)
+        return decode_unit(d, frame);
     int rc = picture_borrow(frame, d->picture, d->f);
     rc = rc ? rc : decode_convert(d, frame, &picture);
     if (rc == 0 && d->verify)
@@ -219,7 +230,7 @@ static int decode_base_frame(struct decode *d, const struct pelton_frame *frame)
     if (rc == 0 && d->side)
         rc = side_file_frame(d->side, d->state.frames, frame, d->f);
     if (rc == 0)
-        decode_count_frame(d, frame, picture);
+        decode_count_frame(d, frame, (uint32_t)picture->width, (uint32_t)picture->height);
     return rc;
 }
 

@@ -7,6 +7,7 @@
 #include "proto/frame_rate.h"
 #include "proto/near_name.h"
 #include "client/output_check.h"
+#include "client/output_image.h"
 
 #include <errno.h>
 #include <libavutil/pixdesc.h>
@@ -192,27 +193,73 @@ int decode_open_outputs(struct decode *d)
     return output_open(&params, &d->second, d->f);
 }
 
-int decode_open_stream(struct decode *d)
+/* The daemon makes JPEG files where nothing else is wanted of the frames. */
+static bool decode_wants_files(const struct decode *d)
+{
+    const struct client_options *o = d->o;
+    static const enum AVPixelFormat taken[] = {AV_PIX_FMT_NONE, AV_PIX_FMT_GRAY8,
+                                               AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV422P,
+                                               AV_PIX_FMT_YUV444P};
+    bool other = o->write.second_view || o->write.sheet_columns || d->side || d->verify ||
+                 o->read.fields || d->format->kind != OUTPUT_IMAGES ||
+                 !output_images_jpeg(d->format, o->write.path);
+    bool pixels = false;
+    for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++)
+        pixels |= taken[i] == d->wanted;
+    return !other && pixels && d->device.encodes_jpeg && input_opens_again(&d->source);
+}
+
+static void decode_fill_params(const struct decode *d, bool known, struct pelton_open_params *out)
+{
+    const struct read_options *read = &d->o->read;
+    input_params(d->o, &d->source, out);
+    out->pix_fmt = d->wanted != AV_PIX_FMT_NONE ? av_get_pix_fmt_name(d->wanted) : NULL;
+    out->any_pix_fmt = true; /* the client converts to other formats */
+    out->fields = read->fields;
+    out->views = d->o->write.second_view ? PELTON_VIEWS_BOTH : PELTON_VIEW_BASE;
+    out->side_data = d->side                ? PELTON_SIDE_ALL
+                     : read->leave_unturned ? PELTON_SIDE_NONE
+                                            : PELTON_SIDE_KNOWN;
+    out->devices = known ? d->device.devices : 1;
+    out->loop = read->loops != 0;
+    out->loops = read->loops > 0 ? (uint32_t)read->loops + 1 : 0;
+    if (out->duration_us >= 0)
+        out->duration_us += DURATION_MARGIN_US;
+    if (!d->files)
+        return;
+    out->side_data = PELTON_SIDE_NONE;
+    out->devices = 1;
+    out->encoded = true;
+    out->encode = (struct pelton_encoding){.wanted = true,
+                                           .codec = PELTON_CODEC_MJPEG,
+                                           .quality = output_images_quality(d->o->write.quality)};
+}
+
+/* Where the daemon makes no files of these frames, they come, and this program does. */
+static int decode_subscribe(struct decode *d, bool known)
 {
     struct pelton_open_params params;
+    d->files = known && decode_wants_files(d);
+    decode_fill_params(d, known, &params);
+    int rc = input_subscribe(d->o, d->conn, &params, d->source.name, &d->info, &d->stream, d->f);
+    if (!d->files || rc != X_UNSUPPORTED)
+        return rc;
+    ui_log(LOG_VERBOSE, "%s: this program makes the JPEG files", d->f->cause);
+    *d->f = (struct failure){0};
+    d->files = false;
+    decode_fill_params(d, known, &params);
+    return input_subscribe(d->o, d->conn, &params, d->source.name, &d->info, &d->stream, d->f);
+}
+
+int decode_open_stream(struct decode *d)
+{
     /* otherwise opening gives the reason */
     bool known = pelton_device(d->conn, &d->device) == 0 && d->device.name[0];
-    input_params(d->o, &d->source, &params);
-    params.pix_fmt = d->wanted != AV_PIX_FMT_NONE ? av_get_pix_fmt_name(d->wanted) : NULL;
-    params.any_pix_fmt = true; /* the client converts to other formats */
-    params.fields = d->o->read.fields;
-    params.views = d->o->write.second_view ? PELTON_VIEWS_BOTH : PELTON_VIEW_BASE;
-    params.side_data = d->side                     ? PELTON_SIDE_ALL
-                       : d->o->read.leave_unturned ? PELTON_SIDE_NONE
-                                                   : PELTON_SIDE_KNOWN;
-    params.devices = known ? d->device.devices : 1;
-    params.loop = d->o->read.loops != 0;
-    params.loops = d->o->read.loops > 0 ? (uint32_t)d->o->read.loops + 1 : 0;
-    if (params.duration_us >= 0)
-        params.duration_us += DURATION_MARGIN_US;
-    int rc = input_subscribe(d->o, d->conn, &params, d->source.name, &d->info, &d->stream, d->f);
+    int rc = decode_subscribe(d, known);
     if (rc)
         return rc;
+    if (d->files)
+        ui_log(LOG_VERBOSE, "%s makes the JPEG files", d->device.name);
     if (known)
         announce_device(&d->device);
     sync_init(&d->sync, &d->info, d->o->read.start_us);

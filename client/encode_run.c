@@ -155,16 +155,9 @@ static int lane_open(struct encode_run *r, struct encode_lane *l)
     return rc;
 }
 
-/* A file or an address: what the daemon does not encode is opened again. */
-static bool opens_again(const struct client_input *source)
-{
-    struct stat st;
-    return source->uri || (fstat(source->fd, &st) == 0 && S_ISREG(st.st_mode));
-}
-
 static int lane_subscribe(struct encode_run *r, struct encode_lane *l)
 {
-    l->encoded = r->daemon_encodes && opens_again(&l->source);
+    l->encoded = r->daemon_encodes && input_opens_again(&l->source);
     int rc = lane_open(r, l);
     if (!l->encoded || rc != X_UNSUPPORTED)
         return rc;

@@ -74,6 +74,12 @@ void input_close(struct client_input *s)
     *s = (struct client_input){.fd = -1};
 }
 
+bool input_opens_again(const struct client_input *s)
+{
+    struct stat st;
+    return s->uri || (fstat(s->fd, &st) == 0 && S_ISREG(st.st_mode));
+}
+
 /* The number of frames after which the daemon stops. It counts frames before the policy, --max-fps
  * and --on-error leave some out. So the daemon counts only where every frame is written; elsewhere
  * the decode command counts. */

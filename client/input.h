@@ -18,6 +18,8 @@ struct client_input {
  * needs no closing then. */
 int input_open(const char *name, struct client_input *out, struct failure *f);
 void input_close(struct client_input *s);
+/* A file or an address: what the daemon does not encode is opened again, and encoded here. */
+bool input_opens_again(const struct client_input *s);
 
 /* Fills *out with all that the options say about an input. It borrows from s and o. */
 void input_params(const struct client_options *o, const struct client_input *s,

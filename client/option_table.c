@@ -27,10 +27,11 @@ const struct option_row option_rows[] = {
     {"f", "format", "FORMAT", "from the output's extension", "mp4 matroska mpegts h264",
      CMD_RECORD | CMD_ENCODE, VALUE(text_string, const char *, write.format),
      "Container: mp4 (fragmented), matroska (mkv), mpegts (ts), h264, rtsp."},
-    {"c:v", "codec:v codec vcodec", "copy|h264", NULL, "copy h264", CMD_PIPE | CMD_RECORD,
-     OPTION_ALL(parse_codec),
+    {"c:v", "codec:v codec vcodec", "copy|h264|mjpeg", NULL, "copy h264 mjpeg",
+     CMD_PIPE | CMD_RECORD, OPTION_ALL(parse_codec),
      "copy: the source's H.264 as it came, without decoding. -c copy is the same. h264: frames of "
-     "any source, encoded anew, with the options of pelton encode."},
+     "any source, encoded anew, with the options of pelton encode. mjpeg, of pipe: each frame is "
+     "a JPEG file, with -q:v."},
     {"c:v", "codec:v codec vcodec c", "h264", NULL, "h264", CMD_ENCODE, OPTION_ALL(parse_codec),
      "The only codec is H.264, and the option may be left out."},
     {"crf", NULL, "N", "23", NULL, MEASURES, VALUE(parse_crf, struct encode_options, encode),
@@ -149,7 +150,8 @@ const struct option_row option_rows[] = {
      "side."},
     {"q:v", "qscale:v qscale q", "N", "3", NULL, CMD_DECODE | CMD_FRAMES,
      WHOLE(text_u32, uint32_t, write.quality, 1, 31),
-     "Quality of JPEG: 1 (best) to 31, as in ffmpeg. Other formats lose nothing."},
+     "Quality of JPEG: 1 (best) to 31, as in ffmpeg. A GPU makes the files, where there is one. "
+     "Other formats lose nothing."},
     {"sheet", NULL, "CxR", NULL, "3x2 4x3 5x4 6x5", CMD_DECODE | CMD_PIPE,
      VALUE(parse_sheet, struct write_options, write),
      "Write one picture of C columns and R rows of frames, each with its time. The frames lie at "

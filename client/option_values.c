@@ -206,24 +206,31 @@ static int connect_add_config(struct connect_options *c, const char *value,
 int parse_config(const struct option_text *t, void *place)
 {
     struct client_options *o = place;
-    bool codec = !strcmp(t->value, "copy") || !strcmp(t->value, "h264");
+    bool codec =
+        !strcmp(t->value, "copy") || !strcmp(t->value, "h264") || !strcmp(t->value, "mjpeg");
     if (codec && o->command->bit & (CMD_PIPE | CMD_RECORD))
         return parse_codec(t, place);
     return connect_add_config(&o->connect, t->value, t->fault);
 }
 
-/* h264, copy, rawvideo: of pelton encode only the first */
+/* h264, copy, mjpeg, rawvideo: of pelton encode only the first */
 int parse_codec(const struct option_text *t, void *place)
 {
     struct client_options *o = place;
     bool encodes = o->command->bit == CMD_ENCODE, copy = !strcmp(t->value, "copy"),
-         h264 = !strcmp(t->value, "h264");
-    if (!h264 && (encodes || (!copy && strcmp(t->value, "rawvideo") != 0)))
+         h264 = !strcmp(t->value, "h264"), jpeg = !strcmp(t->value, "mjpeg");
+    if (jpeg && o->command->bit != CMD_PIPE)
+        return option_fail(t->fault,
+                           "pelton pipe NAME -c:v mjpeg - writes JPEG files one after "
+                           "the other, pelton decode -o frame%04d.jpg each by itself",
+                           "-c:v mjpeg: pelton %s writes H.264", o->command->name);
+    if (!h264 && !jpeg && (encodes || (!copy && strcmp(t->value, "rawvideo") != 0)))
         return option_fail(t->fault,
                            encodes ? "-c:v h264, or leave it out"
-                                   : "h264 encodes, copy takes the source's bytes",
+                                   : "h264 and mjpeg encode, copy takes the source's bytes",
                            "-c:v %s: pelton does not encode this", t->value);
     o->write.copy = copy;
+    o->write.jpeg = jpeg;
     o->encode.wanted = h264;
     return 0;
 }

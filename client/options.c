@@ -155,6 +155,9 @@ int options_check_encoding(const struct client_options *o, struct failure *f)
 {
     if (o->encode.wanted || !o->encode.given)
         return 0;
+    if (o->write.jpeg)
+        return fail_with(f, X_USAGE, "-q:v chooses the quality of JPEG files",
+                         "-%s: is of H.264, and not of -c:v mjpeg", o->encode.given);
     return fail_with(f, X_USAGE, "-c:v h264 encodes the frames", "-%s: nothing is encoded",
                      o->encode.given);
 }

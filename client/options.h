@@ -63,6 +63,7 @@ struct write_options {
     uint32_t quality;                   /* of JPEG, FFmpeg's -q:v */
     uint32_t sheet_columns, sheet_rows; /* 0: no contact sheet */
     bool copy;                          /* access units as they came */
+    bool jpeg;                          /* -c:v mjpeg */
     int64_t segment_us;                 /* of a recording; 0: one file */
     uint32_t keep;                      /* segments; 0: all */
     uint64_t max_size;                  /* bytes of all segments; 0: no limit */

@@ -334,6 +334,12 @@ int output_frame(struct client_output *o, const AVFrame *frame, struct failure *
     return rc < 0 || o->sink.error ? write_failed(o, rc, f) : 0;
 }
 
+int output_file(struct client_output *o, const uint8_t *file, size_t size, struct failure *f)
+{
+    o->begun = true;
+    return output_images_file(o->images, file, size, f);
+}
+
 int output_close(struct client_output *o, struct failure *f)
 {
     if (!o)

@@ -62,6 +62,8 @@ bool output_begun(const struct client_output *out);
 
 /* frame->pts counts in the stream's time_base. */
 int output_frame(struct client_output *out, const AVFrame *frame, struct failure *f);
+/* An image that is made already. Returns an exit code. */
+int output_file(struct client_output *out, const uint8_t *file, size_t size, struct failure *f);
 
 uint64_t output_bytes(const struct client_output *out);
 

@@ -19,6 +19,12 @@
 #include <strings.h>
 #include <unistd.h>
 
+/* The bytes of a file */
+struct image {
+    const uint8_t *data;
+    size_t size;
+};
+
 struct output_images {
     struct output_params params;
     bool to_stdout;
@@ -30,12 +36,17 @@ struct output_images {
     bool jpeg;
 };
 
-/* True: -f says so, or a name of image2 does. */
-static bool writes_jpeg(const struct output_params *params)
+bool output_images_jpeg(const struct output_format *format, const char *path)
 {
-    const char *dot = strrchr(params->path, '.');
-    return !strcmp(params->format->name, "mjpeg") ||
+    const char *dot = strrchr(path, '.');
+    return !strcmp(format->name, "mjpeg") ||
            (dot && (!strcasecmp(dot, ".jpg") || !strcasecmp(dot, ".jpeg")));
+}
+
+uint32_t output_images_quality(uint32_t q)
+{
+    uint32_t percent = 10 * q;
+    return percent > 100 ? 5000 / percent : 100 - percent / 2;
 }
 
 int output_images_name(const char *path, bool single, int number, char *buffer, size_t size,
@@ -63,7 +74,7 @@ int output_images_open(const struct output_params *params, struct output_images 
         return fail_with(f, X_OTHER, "close other programs", "out of memory");
     o->params = *params;
     o->to_stdout = !strcmp(params->path, "-");
-    o->jpeg = writes_jpeg(params);
+    o->jpeg = output_images_jpeg(params->format, params->path);
     *out = o;
     return 0;
 }
@@ -129,10 +140,11 @@ static int images_prepare(struct output_images *o, const AVFrame *frame, struct 
                      encoder_name(o));
 }
 
-static int write_all(struct output_images *o, int fd, const char *name, struct failure *f)
+static int write_all(struct output_images *o, int fd, const char *name, struct image image,
+                     struct failure *f)
 {
     struct sink sink = {.fd = fd, .idle = o->params.idle, .idle_ctx = o->params.idle_ctx};
-    bool ok = sink_write(&sink, o->packet->data, (size_t)o->packet->size);
+    bool ok = sink_write(&sink, image.data, image.size);
     o->bytes += sink.bytes;
     if (!ok && sink.error == EINTR && interrupted())
         return interrupted();
@@ -152,17 +164,17 @@ static int images_open_file(struct output_images *o, const char *name, int *fd, 
     return *fd < 0 ? fail_errno(f, X_OTHER, errno, name) : 0;
 }
 
-static int write_image(struct output_images *o, struct failure *f)
+static int write_image(struct output_images *o, struct image image, struct failure *f)
 {
     char name[4096];
     o->number++;
     if (o->to_stdout)
-        return write_all(o, STDOUT_FILENO, "standard output", f);
+        return write_all(o, STDOUT_FILENO, "standard output", image, f);
     int fd = -1,
         rc = output_images_name(o->params.path, o->params.single, o->number, name, sizeof(name), f);
     rc = rc ? rc : images_open_file(o, name, &fd, f);
     if (rc == 0) {
-        rc = write_all(o, fd, name, f);
+        rc = write_all(o, fd, name, image, f);
         int error = close(fd) < 0 ? errno : 0;
         rc = rc == 0 && error ? fail_errno(f, X_OTHER, error, name) : rc;
     }
@@ -228,7 +240,12 @@ int output_images_frame(struct output_images *o, const AVFrame *frame, struct fa
         return fail_with(f, X_OTHER, "-f y4m needs no encoder", "the %s encoder failed: %s",
                          encoder_name(o), av_err2str(error));
     }
-    rc = write_image(o, f);
+    rc = write_image(o, (struct image){o->packet->data, (size_t)o->packet->size}, f);
     av_packet_unref(o->packet);
     return rc;
+}
+
+int output_images_file(struct output_images *o, const uint8_t *file, size_t size, struct failure *f)
+{
+    return write_image(o, (struct image){file, size}, f);
 }

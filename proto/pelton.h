@@ -132,8 +132,9 @@ struct pelton_device {
     uint32_t entropy_pictures; /* pictures in one batch of entropy decoding; 0: the CPU does it */
     /* There is no GPU, and name is that of libavcodec. It decodes all streams that it can. */
     bool libavcodec;
-    bool encodes; /* frames that it decodes can be encoded there: pelton_open_params.encode */
-    uint8_t reserved_end[2];
+    bool encodes;      /* frames that it decodes can be encoded there: pelton_open_params.encode */
+    bool encodes_jpeg; /* by PELTON_CODEC_MJPEG, too */
+    uint8_t reserved_end[1];
 };
 /* The device in use. Opens one where none is open yet, which may take up to 60 s. Error:
  * PELTON_ERR_NO_DEVICE. */
@@ -253,14 +254,19 @@ enum pelton_encoding_profile {
     PELTON_PROFILE_MAIN,
     PELTON_PROFILE_HIGH
 };
+enum pelton_encoding_codec {
+    PELTON_CODEC_H264,
+    PELTON_CODEC_MJPEG /* each unit is a JPEG file (JFIF) */
+};
 /* How decoded frames are encoded on their device. docs/encoder.md tells of the settings. */
 struct pelton_encoding {
     bool wanted;
     bool cabac; /* not in Constrained Baseline */
     bool no_deblocking, scene_cuts, adaptive;
-    uint8_t reserved[3];
+    uint8_t codec; /* enum pelton_encoding_codec; MJPEG has quality and alike, and no more */
+    uint8_t reserved[2];
     enum pelton_encoding_rate rate;
-    uint32_t quality; /* 0..51 */
+    uint32_t quality; /* 0..51; of MJPEG 1..100, as in libjpeg */
     /* bits a second that are never passed, and bits of the decoder's buffer; 0: without limit, half
      * a second */
     uint64_t bit_rate, buffer;
@@ -340,7 +346,8 @@ struct pelton_open_params {
      * device that encodes (pelton_device). What concerns pictures may be set then, but fields,
      * views, devices, and layout, type and batch of output; pix_fmt is yuv420p or gray. Rectangles
      * are blurred before. No unit is dropped: policy leaves frames out before they are encoded.
-     * PELTON_ERR_UNSUPPORTED: frames that are no 8-bit 4:2:0 or luma, or are to be turned. */
+     * PELTON_ERR_UNSUPPORTED: frames that are no 8-bit 4:2:0 or luma, or are to be turned. MJPEG
+     * takes yuv422p and yuv444p, too. Its units are key pictures, and have pix_fmt "mjpeg". */
     struct pelton_encoding encode;
 };
 /* Sets every field to its default and fd to -1, so that a missing source is an error. */

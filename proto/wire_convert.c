@@ -170,7 +170,7 @@ _Static_assert(sizeof(struct pelton_rect) == 16, "a rectangle is four numbers of
     X(skip)                                                                                        \
     X(encoded)
 /* Of an encoding */
-enum { MOST_QP = 51, MOST_REFERENCES = 4 /* and slices */ };
+enum { MOST_QP = 51, MOST_REFERENCES = 4 /* and slices */, MOST_JPEG_QUALITY = 100 };
 #define MOST_BITS (1ull << 40)
 
 /* A range on the wire is the structure's values. */
@@ -259,6 +259,7 @@ void wire_encoding_from(const struct pelton_encoding *in, Pelton__Encoding *out)
 {
     pelton__encoding__init(out);
     ENCODING_FIELDS(OPEN_COPY)
+    out->codec = in->codec;
 }
 
 int wire_encoding_to(const Pelton__Encoding *in, struct pelton_encoding *out)
@@ -266,15 +267,34 @@ int wire_encoding_to(const Pelton__Encoding *in, struct pelton_encoding *out)
     memset(out, 0, sizeof(*out));
     out->wanted = true;
     ENCODING_FIELDS(OPEN_COPY)
+    out->codec = in->codec > UINT8_MAX ? UINT8_MAX : (uint8_t)in->codec;
     return wire_encoding_valid(out) ? PELTON_OK : PELTON_ERR_USAGE;
+}
+
+/* It has no other settings. */
+static bool jpeg_valid(const struct pelton_encoding *e)
+{
+    const struct pelton_encoding least = {
+        .wanted = e->wanted, .codec = PELTON_CODEC_MJPEG, .quality = e->quality, .alike = e->alike};
+    return e->quality >= 1 && e->quality <= MOST_JPEG_QUALITY && !memcmp(e, &least, sizeof(least));
 }
 
 bool wire_encoding_valid(const struct pelton_encoding *e)
 {
-    return (unsigned)e->rate <= PELTON_RATE_BITS && e->quality <= MOST_QP &&
-           e->bit_rate <= MOST_BITS && e->buffer <= MOST_BITS &&
+    if (e->codec == PELTON_CODEC_MJPEG)
+        return jpeg_valid(e);
+    return e->codec == PELTON_CODEC_H264 && (unsigned)e->rate <= PELTON_RATE_BITS &&
+           e->quality <= MOST_QP && e->bit_rate <= MOST_BITS && e->buffer <= MOST_BITS &&
            (unsigned)e->profile <= PELTON_PROFILE_HIGH && e->level <= UINT8_MAX &&
            e->references <= MOST_REFERENCES && e->slices <= MOST_REFERENCES;
+}
+
+static bool encode_pixels_valid(const struct pelton_open_params *p)
+{
+    const char *name = p->pix_fmt;
+    bool jpeg = p->encode.codec == PELTON_CODEC_MJPEG;
+    return !name || !strcmp(name, "yuv420p") || !strcmp(name, "gray") ||
+           (jpeg && (!strcmp(name, "yuv422p") || !strcmp(name, "yuv444p")));
 }
 
 /* What access units that are encoded anew cannot have of frames. */
@@ -282,8 +302,7 @@ static bool encode_valid(const struct pelton_open_params *p)
 {
     bool other = p->fields || p->views != PELTON_VIEW_BASE || p->devices > 1 ||
                  p->bench.transport != PELTON_SHM || p->output.layout || p->output.type ||
-                 p->output.batch ||
-                 (p->pix_fmt && strcmp(p->pix_fmt, "yuv420p") && strcmp(p->pix_fmt, "gray"));
+                 p->output.batch || !encode_pixels_valid(p);
     return p->encoded && !other && wire_encoding_valid(&p->encode);
 }
 
@@ -536,6 +555,7 @@ void wire_device_from(const struct pelton_device *in, Pelton__Device *out)
     out->entropy_pictures = in->entropy_pictures;
     out->libavcodec = in->libavcodec;
     out->encodes = in->encodes;
+    out->encodes_jpeg = in->encodes_jpeg;
 }
 
 void wire_device_to(const Pelton__Device *in, struct pelton_device *out)
@@ -550,5 +570,6 @@ void wire_device_to(const Pelton__Device *in, struct pelton_device *out)
         out->entropy_pictures = in->entropy_pictures;
         out->libavcodec = in->libavcodec;
         out->encodes = in->encodes;
+        out->encodes_jpeg = in->encodes_jpeg;
     }
 }

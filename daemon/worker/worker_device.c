@@ -61,7 +61,7 @@ static void device_send_current(struct worker_proto *w, uint32_t request_id)
     else
         device_message(engine_device(w->engine), &device);
     device.entropy_pictures = engine_entropy_pictures(w->engine);
-    device.encodes = device_encodes(w);
+    device.encodes = device.encodes_jpeg = device_encodes(w);
     m.n_devices = 1;
     m.devices = list;
     channel_send(&w->ch, WIRE_DEVICES_REPLY, request_id, 0, &m.base, NULL, 0);

@@ -167,7 +167,8 @@ int gpu_host_export(struct gpu *g, uint64_t size, struct gpu_host **out,
     h->size = size;
     h->direct = true;
     TRY(gpu_buffer_export(g, GPU_USE_POOLS, size,
-                          VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+                          VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                              VK_BUFFER_USAGE_TRANSFER_DST_BIT,
                           &h->buffer, &made));
     TRY(host_create_windows(g, h));
     TRY(gpu_host_fill(h, &(struct gpu_host_fill){.size = size, .count = 1}));

@@ -11,6 +11,7 @@
 #include "gpu/engine/arena.h"
 #include "gpu/engine/buffers.h"
 #include "gpu/engine/descriptors.h"
+#include "gpu/engine/host_buffer.h"
 #include "gpu/engine/pipeline.h"
 #include "gpu/engine/work.h"
 #include "gpu/jpeg/jpeg_passes.h"
@@ -324,6 +325,16 @@ static void record_copy(struct gpu_jpeg *j, struct gpu_submission *s, VkBuffer f
     j->g->vk.vkCmdCopyBuffer(s->commands, from, to, 1, &(VkBufferCopy){from_at, to_at, size});
 }
 
+static int frame_find(struct gpu_jpeg *j, const struct gpu_jpeg_picture *p, struct gpu_place *out)
+{
+    struct gpu_window window = {0};
+    if (!p->host)
+        return gpu_arena_find(j->g, p->frame, p->frame_size, out) ? GPU_OK : GPU_ERR_INVALID;
+    int err = gpu_host_window(p->host, p->host_offset, p->host_offset + p->frame_size, &window);
+    *out = (struct gpu_place){.buffer = window.buffer, .offset = p->host_offset};
+    return err;
+}
+
 static int record_frames(struct gpu_jpeg *j, struct gpu_submission *s, struct jpeg_batch *b,
                          const struct gpu_jpeg_picture *pictures)
 {
@@ -332,8 +343,9 @@ static int record_frames(struct gpu_jpeg *j, struct gpu_submission *s, struct jp
     gpu_work_sync(s, BARRIER_TRANSFER, 0, BIT(JPEG_BIND_FRAMES));
     for (uint32_t i = 0; i < b->count; i++) {
         struct gpu_place from;
-        if (!gpu_arena_find(j->g, pictures[i].frame, pictures[i].frame_size, &from))
-            return GPU_ERR_INVALID;
+        int err = frame_find(j, &pictures[i], &from);
+        if (err < 0)
+            return err;
         any_device |= from.device;
         record_copy(j, s, from.buffer, from.offset, b->device[JPEG_BIND_FRAMES].buffer,
                     i * j->frame_room, pictures[i].frame_size);

@@ -23,9 +23,11 @@ struct gpu_jpeg_params {
 
 struct gpu_jpeg_picture {
     struct jpeg_settings settings;
-    /* The frame, in an arena of the host or of the device; its planes, in bytes from there */
+    /* The frame, in an arena of the host or of the device. Or it is written to a host (gpu_host) by
+     * a batch that has finished, and begins at host_offset. Its planes, in bytes from there */
     const uint8_t *frame;
-    uint64_t frame_size;
+    const struct gpu_host *host; /* NULL: an arena */
+    uint64_t host_offset, frame_size;
     uint32_t offset[3], stride[3];
     /* The file, in an arena of the host; result: its size, or 0: it has more than `room` bytes */
     uint8_t *out;
@@ -41,8 +43,9 @@ void gpu_jpeg_free(struct gpu_jpeg *j);
 const struct gpu_jpeg_params *gpu_jpeg_params_of(const struct gpu_jpeg *j);
 
 /* Pictures to files. GPU_ERR_INVALID: settings that jpeg_check refuses, a picture or a batch that
- * is larger than params, planes beyond the frame, memory in no arena, or GPU_JPEG_FLIGHT batches
- * are submitted. Frames and files belong to the batch until gpu_jpeg_wait. */
+ * is larger than params, planes beyond the frame, memory in no arena or beyond its host, or
+ * GPU_JPEG_FLIGHT batches are submitted. Frames and files belong to the batch until gpu_jpeg_wait.
+ */
 int gpu_jpeg_submit(struct gpu_jpeg *j, const struct gpu_jpeg_picture *pictures, uint32_t count,
                     uint32_t *batch);
 /* The same pictures: their sizes. Once for each batch, also after an error. */

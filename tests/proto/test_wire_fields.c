@@ -182,7 +182,7 @@ static const struct conversion {
     {&pelton__stream_status__descriptor, stream_to, NULL, ""},
     /* pelton_status converts the list; of the device it shows the name and the kind */
     {&pelton__status_reply__descriptor, status_to, NULL,
-     " streams uuid driver usable missing entropy_pictures encodes "},
+     " streams uuid driver usable missing entropy_pictures encodes encodes_jpeg "},
     {&pelton__frame_ready__descriptor, frame_to, NULL,
      " side_data bytes "}, /* a message of its own */
     /* memory: test_client, daemon.device; the rectangles' size goes from worker to broker; access

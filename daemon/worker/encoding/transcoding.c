@@ -12,6 +12,7 @@
 #include "daemon/log.h"
 #include "daemon/worker/clock.h"
 #include "daemon/worker/encoding/carried_sei.h"
+#include "daemon/worker/encoding/jpeg_batches.h"
 #include "daemon/worker/encoding/sequence_encoder.h"
 #include "daemon/worker/feed/subscription.h"
 #include "gpu/encode/gpu_encode.h"
@@ -28,7 +29,8 @@ enum {
     UNIT_SLOTS = 16,      /* of units */
     SLOT_LEAST = 1 << 16, /* bytes of a unit's slot */
     SLOT_ROOM = 2,        /* a slot takes so many times the unit that it was made for */
-    MOST_ALIKE = 16       /* streams that share buffers and batches */
+    MOST_ALIKE = 16,      /* streams that share buffers and batches */
+    JFIF_MATRIX = 6       /* matrix_coefficients of BT.601 */
 };
 
 /* A frame that waits, with its format and what goes with it into its unit */
@@ -61,7 +63,8 @@ struct transcoding {
     struct pelton_stats stats;
 
     /* the thread's */
-    struct sequence_encoder sequence;
+    struct sequence_encoder sequence; /* of H.264 */
+    struct jpeg_stream *jpeg;         /* else NULL */
 };
 
 struct transcodings {
@@ -70,6 +73,7 @@ struct transcodings {
     struct gpu *gpu;
     struct transcoding *first;   /* loop thread */
     struct gpu_encoder *encoder; /* loop thread; NULL: nobody has needed it */
+    struct jpeg_batches *jpegs;  /* the same */
     void (*closed)(void *ctx);
     void *closed_ctx;
 };
@@ -87,9 +91,12 @@ static void transcoding_fail(struct transcoding *t, int code, const char *what)
     t->stop = true;
 }
 
-static bool encodes_pixels(const char *pix_fmt)
+static bool encodes_frames(const struct transcoding *t, const struct feed_format *format)
 {
-    return !strcmp(pix_fmt, "yuv420p") || !strcmp(pix_fmt, "gray");
+    struct jpeg_settings settings;
+    if (t->jpeg)
+        return jpeg_settings_of(format, &settings);
+    return !strcmp(format->pix_fmt, "yuv420p") || !strcmp(format->pix_fmt, "gray");
 }
 
 /* Frames that their reader would have to turn or convert are not encoded here. */
@@ -97,8 +104,11 @@ static void on_info(void *ctx, const struct pelton_info *info, const struct pelt
 {
     struct transcoding *t = ctx;
     bool turned = info->orientation > PELTON_UPRIGHT;
+    struct feed_format format = {
+        .width = info->width, .height = info->height, .colour = info->colour};
+    snprintf(format.pix_fmt, sizeof(format.pix_fmt), "%.15s", info->pix_fmt);
     t->sequence.rate = info_frame_rate(info);
-    if (!info->supported || (encodes_pixels(info->pix_fmt) && !turned)) {
+    if (!info->supported || (encodes_frames(t, &format) && !turned)) {
         t->sub.callbacks.on_info(t->sub.ctx, info, sei);
         return;
     }
@@ -210,30 +220,57 @@ static int units_replace(struct transcoding *t, const struct feed_format *format
     return subscription_pool_adopt(&t->sub);
 }
 
+static void units_describe(const struct transcoding *t, struct feed_format *f)
+{
+    const struct encoding *e = &t->sequence.params.encoding;
+    size_t sets_size;
+    f->sets = encoder_sets(t->sequence.encoder, &sets_size);
+    f->sets_size = (uint32_t)sets_size;
+    f->sar = (struct pelton_rational){e->sar_width, e->sar_height};
+    strcpy(f->pix_fmt, "h264");
+}
+
+/* JFIF has BT.601 in full range. */
+static void files_describe(struct feed_format *f)
+{
+    f->colour.matrix = JFIF_MATRIX;
+    f->colour.range = PELTON_RANGE_FULL;
+    strcpy(f->pix_fmt, "mjpeg");
+}
+
 static struct feed_format units_format(const struct transcoding *t, const struct waiting_frame *w,
                                        size_t bytes)
 {
-    const struct encoding *e = &t->sequence.params.encoding;
-    size_t sets_size, least = bytes * SLOT_ROOM;
-    const uint8_t *sets = encoder_sets(t->sequence.encoder, &sets_size);
+    size_t least = bytes * SLOT_ROOM;
     struct feed_format f = {.memfd = -1,
                             .slots = UNIT_SLOTS,
-                            .pix_fmt = "h264",
-                            .width = e->width,
-                            .height = e->height,
+                            .width = w->format.width,
+                            .height = w->format.height,
                             .picture_width = w->format.picture_width,
                             .picture_height = w->format.picture_height,
                             .time_base = w->format.time_base,
-                            .sar = {e->sar_width, e->sar_height},
+                            .sar = w->format.sar,
                             .colour = w->format.colour,
                             .blur_width = w->format.blur_width,
                             .blur_height = w->format.blur_height,
                             .encoded = true,
-                            .sets = sets,
-                            .sets_size = (uint32_t)sets_size,
                             .slot_size = least > SLOT_LEAST ? least : SLOT_LEAST};
+    if (t->jpeg)
+        files_describe(&f);
+    else
+        units_describe(t, &f);
     feed_format_close(&f);
     return f;
+}
+
+/* Parameter sets tell all of H.264. JPEG files have none. */
+static bool units_alike(const struct feed_format *a, const struct feed_format *b)
+{
+    if (a->sets_size || b->sets_size)
+        return a->sets_size == b->sets_size && !memcmp(a->sets, b->sets, a->sets_size);
+    return a->width == b->width && a->height == b->height && a->sar.num == b->sar.num &&
+           a->sar.den == b->sar.den && a->colour.primaries == b->colour.primaries &&
+           a->colour.transfer == b->colour.transfer;
 }
 
 /* One that takes so many bytes. NULL: the transcoding has failed. With the lock, dropped
@@ -242,8 +279,7 @@ static struct pool *units_pool(struct transcoding *t, const struct waiting_frame
 {
     struct feed_format format = units_format(t, w, bytes);
     const struct pool *old = t->sub.pools;
-    bool same = old && old->format.sets_size == format.sets_size &&
-                !memcmp(old->format.sets, format.sets, format.sets_size);
+    bool same = old && units_alike(&old->format, &format);
     if (same && bytes <= old->format.slot_size)
         return t->sub.pools;
     if (old && format.slot_size < old->format.slot_size)
@@ -301,8 +337,8 @@ static struct gpu_encode_source source_of(const struct waiting_frame *w)
     return s;
 }
 
-static int frame_encode(struct transcoding *t, struct waiting_frame *w, struct encoder_unit *unit,
-                        char *why)
+static int frame_to_h264(struct transcoding *t, struct waiting_frame *w, struct encoder_unit *unit,
+                         char *why)
 {
     const struct gpu_encode_source source = source_of(w);
     const struct sequence_kind kind = {.width = w->format.width,
@@ -313,10 +349,6 @@ static int frame_encode(struct transcoding *t, struct waiting_frame *w, struct e
                                        .time_codes = w->format.vui.pic_struct};
     w->in.pts = w->frame.pts;
     w->in.source.device = &source;
-    if (!encodes_pixels(w->format.pix_fmt) || !w->format.host)
-        return snprintf(why, ENCODING_WHY, "its frames became %.15s, which is not encoded here",
-                        w->format.pix_fmt),
-               PELTON_ERR_UNSUPPORTED;
     if (sequence_fit(&t->sequence, &kind, why) < 0)
         return PELTON_ERR_USAGE;
     int rc = sequence_push(&t->sequence, &w->in, unit, why);
@@ -324,6 +356,29 @@ static int frame_encode(struct transcoding *t, struct waiting_frame *w, struct e
            : rc == ENCODER_DEVICE ? PELTON_ERR_GPU_LOST
            : rc < 0               ? PELTON_ERR_OTHER
                                   : 0;
+}
+
+static int frame_to_jpeg(struct transcoding *t, const struct waiting_frame *w,
+                         struct encoder_unit *unit, char *why)
+{
+    *unit = (struct encoder_unit){.key = true, .pts = w->frame.pts};
+    int err = jpeg_stream_push(t->jpeg, &w->format, w->frame.slot, NULL, &unit->data, &unit->size);
+    if (err == GPU_OK)
+        return 0;
+    snprintf(why, ENCODING_WHY, "its frames cannot become JPEG files: %s", gpu_error_text(err));
+    return err == GPU_ERR_LOST    ? PELTON_ERR_GPU_LOST
+           : err == GPU_ERR_NOMEM ? PELTON_ERR_NOMEM
+                                  : PELTON_ERR_OTHER;
+}
+
+static int frame_encode(struct transcoding *t, struct waiting_frame *w, struct encoder_unit *unit,
+                        char *why)
+{
+    if (!encodes_frames(t, &w->format) || !w->format.host)
+        return snprintf(why, ENCODING_WHY, "its frames became %.15s, which is not encoded here",
+                        w->format.pix_fmt),
+               PELTON_ERR_UNSUPPORTED;
+    return t->jpeg ? frame_to_jpeg(t, w, unit, why) : frame_to_h264(t, w, unit, why);
 }
 
 /* The session stays while a slot of its pool is held. */
@@ -383,6 +438,7 @@ static void transcoding_free(struct transcoding *t)
     subscription_clear(&t->sub);
     uv_cond_destroy(&t->news);
     uv_mutex_destroy(&t->lock);
+    jpeg_stream_free(t->jpeg);
     free(t->name);
     free(t);
 }
@@ -396,6 +452,10 @@ static void transcoding_wake(void *transcoding)
 static int encoder_need(struct transcodings *all, const struct pelton_encoding *e)
 {
     struct gpu_encoder_params params = {.streams = e->alike < MOST_ALIKE ? e->alike : MOST_ALIKE};
+    if (e->codec == PELTON_CODEC_MJPEG) {
+        all->jpegs = all->jpegs ? all->jpegs : jpeg_batches_new(all->gpu);
+        return all->jpegs ? GPU_OK : GPU_ERR_NOMEM;
+    }
     if (all->encoder && all->first)
         return GPU_OK;
     gpu_encoder_free(all->encoder);
@@ -408,7 +468,15 @@ static struct transcoding *transcoding_new(struct transcodings *all,
                                            const struct feed_callbacks *to, void *ctx)
 {
     struct transcoding *t = calloc(1, sizeof(*t));
-    if (!t || !(t->name = strdup(p->name ? p->name : p->uri ? p->uri : "input"))) {
+    bool jpeg = p->encode.codec == PELTON_CODEC_MJPEG;
+    if (t && jpeg)
+        t->jpeg = jpeg_stream_new(all->jpegs, p->encode.quality, p->encode.alike);
+    if (!t || (jpeg && !t->jpeg) ||
+        !(t->name = strdup(p->name  ? p->name
+                           : p->uri ? p->uri
+                                    : "input"))) {
+        if (t)
+            jpeg_stream_free(t->jpeg);
         free(t);
         return NULL;
     }
@@ -437,7 +505,8 @@ static int session_begin(struct transcoding *t, const struct pelton_open_params 
     p.encoded = false;
     p.bench.transport = PELTON_DEVICE;
     p.any_pix_fmt = true;
-    p.pix_fmt = params->pix_fmt ? params->pix_fmt : "yuv420p";
+    if (!params->pix_fmt && !t->jpeg)
+        p.pix_fmt = "yuv420p";
     p.depth = POOL_SLOTS;
     inside.inside = true;
     return session_open(t->all->engine, &p, &inside, &callbacks, t, &t->session);
@@ -574,6 +643,7 @@ static void on_closed(uv_handle_t *handle)
     void (*closed)(void *ctx) = all->closed;
     void *ctx = all->closed_ctx;
     gpu_encoder_free(all->encoder);
+    jpeg_batches_free(all->jpegs);
     free(all);
     closed(ctx);
 }

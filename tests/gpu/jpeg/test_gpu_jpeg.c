@@ -8,6 +8,8 @@
 #include "gpu/jpeg/gpu_jpeg.h"
 #include "tests/jpeg/jpeg_frames.h"
 
+#include <unistd.h>
+
 #define SIDE  200 /* of random pictures, at most */
 #define BATCH 5
 #define GUARD 64 /* bytes behind a file that stay */
@@ -184,6 +186,39 @@ static void test_device_memory(void **state)
     desk_close(&d);
 }
 
+/* Frames of a pool in the device's memory, beside one of an arena. A frame that ends behind the
+ * host is refused. */
+static void test_pool(void **state)
+{
+    struct jpeg_settings s = {.width = 40, .height = 30, .quality = 60, .sampling = JPEG_420};
+    enum { SLOT = 4096 };
+    struct gpu_export exported;
+    struct gpu_host *host;
+    struct desk d;
+    desk_open(&d, SIDE, SIDE);
+    assert_true(jpeg_colours_of(1, false, 0, &s.colours));
+    for (uint32_t i = 0; i < 2; i++)
+        desk_draw(&d, i, &s, i ? FRAME_NOISE : FRAME_FLAT, 0, 0);
+    assert_int_equal(gpu_host_export(gpu, 2 * SLOT, &host, &exported), GPU_OK);
+    for (uint32_t c = 0; c < 3; c++) {
+        const struct built_frame *f = &d.built[0];
+        const struct gpu_host_fill fill = {.offset = SLOT + f->offset[c],
+                                           .size = f->stride[c] * (c ? 15 : 30),
+                                           .count = 1,
+                                           .word = 0x01010101u * f->data[f->offset[c]]};
+        assert_int_equal(gpu_host_fill(host, &fill), GPU_OK);
+    }
+    d.pictures[0].frame = NULL;
+    d.pictures[0].host = host;
+    d.pictures[0].host_offset = SLOT;
+    desk_check(&d, 2);
+    d.pictures[0].host_offset = 2 * SLOT - d.pictures[0].frame_size + 4;
+    assert_int_equal(gpu_jpeg_encode(d.jpeg, d.pictures, 2), GPU_ERR_INVALID);
+    gpu_host_free(host);
+    close(exported.fd);
+    desk_close(&d);
+}
+
 /* A file that does not fit has no size, and the others of its batch are whole. */
 static void test_no_room(void **state)
 {
@@ -245,10 +280,15 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_built),         cmocka_unit_test(test_wide),
-        cmocka_unit_test(test_random),        cmocka_unit_test(test_flight),
-        cmocka_unit_test(test_device_memory), cmocka_unit_test(test_no_room),
-        cmocka_unit_test(test_refused),       cmocka_unit_test(no_validation_messages),
+        cmocka_unit_test(test_built),
+        cmocka_unit_test(test_wide),
+        cmocka_unit_test(test_random),
+        cmocka_unit_test(test_flight),
+        cmocka_unit_test(test_device_memory),
+        cmocka_unit_test(test_pool),
+        cmocka_unit_test(test_no_room),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(no_validation_messages),
     };
     int exit_code, failed;
     if (open_device(&exit_code) != GPU_OK)
