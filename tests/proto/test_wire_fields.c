@@ -301,6 +301,8 @@ static void prepare(ProtobufCMessage *m, const char *name)
         set_number(m, "blur_width", 64);
         set_number(m, "blur_height", 64);
     }
+    if (!strcmp(name, "codec"))
+        set_number(m, "quality", 1);
     if (m->descriptor == &pelton__device__descriptor)
         set_number(m, "devices", 2); /* 0 means 1 */
     if (m->descriptor == &pelton__failure__descriptor)

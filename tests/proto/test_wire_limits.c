@@ -236,6 +236,36 @@ static void encoded(void **state)
     assert_false(wire_batch_valid(&p));
 }
 
+/* JPEG files have a quality, and nothing else of H.264. */
+static void encoded_anew(void **state)
+{
+    Pelton__Encoding e = PELTON__ENCODING__INIT;
+    TAKEN(o.encoded = true, o.encode = &e);
+    REFUSED(o.encode = &e);
+    e.quality = 52;
+    REFUSED(o.encoded = true, o.encode = &e);
+    e.codec = PELTON_CODEC_MJPEG;
+    TAKEN(o.encoded = true, o.encode = &e);
+    TAKEN(o.encoded = true, o.encode = &e, o.pix_fmt = "yuv444p");
+    REFUSED(o.encoded = true, o.encode = &e, o.pix_fmt = "rgb24");
+    REFUSED(o.encoded = true, o.encode = &e, o.fields = true);
+    e.alike = 4;
+    TAKEN(o.encoded = true, o.encode = &e);
+    e.quality = 101;
+    REFUSED(o.encoded = true, o.encode = &e);
+    e.quality = 0;
+    REFUSED(o.encoded = true, o.encode = &e);
+    e.quality = 100;
+    e.bit_rate = 1;
+    REFUSED(o.encoded = true, o.encode = &e);
+    e.bit_rate = 0;
+    e.codec = 2;
+    REFUSED(o.encoded = true, o.encode = &e);
+    e.codec = 256; /* it is no 0 */
+    e.quality = 20;
+    REFUSED(o.encoded = true, o.encode = &e);
+}
+
 /* More than the message may have is not sent. */
 static void open_is_cut(void **state)
 {
@@ -413,13 +443,13 @@ static void blur_texts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers),       cmocka_unit_test(parts),
-        cmocka_unit_test(blurs),         cmocka_unit_test(outputs),
-        cmocka_unit_test(normalisation), cmocka_unit_test(wanted),
-        cmocka_unit_test(wanted_alone),  cmocka_unit_test(encoded),
-        cmocka_unit_test(open_is_cut),   cmocka_unit_test(unknown_values),
-        cmocka_unit_test(failures),      cmocka_unit_test(controls),
-        cmocka_unit_test(status_lists),  cmocka_unit_test(device_memory),
-        cmocka_unit_test(blur_texts)};
+        cmocka_unit_test(numbers),        cmocka_unit_test(parts),
+        cmocka_unit_test(blurs),          cmocka_unit_test(outputs),
+        cmocka_unit_test(normalisation),  cmocka_unit_test(wanted),
+        cmocka_unit_test(wanted_alone),   cmocka_unit_test(encoded),
+        cmocka_unit_test(encoded_anew),   cmocka_unit_test(open_is_cut),
+        cmocka_unit_test(unknown_values), cmocka_unit_test(failures),
+        cmocka_unit_test(controls),       cmocka_unit_test(status_lists),
+        cmocka_unit_test(device_memory),  cmocka_unit_test(blur_texts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
