@@ -38,14 +38,22 @@ static bool has_encoded(const struct pelton_encoder_usage *e)
     return e->pictures + e->missed > 0;
 }
 
+static void encoder_print(const char *what, const char *device,
+                          const struct pelton_encoder_usage *e)
+{
+    if (has_encoded(e))
+        printf("%s: %s, %s, %llu pictures, %llu missed, %.1f kbit/s\n", what, device,
+               e->gpu ? "GPU" : "CPU", (unsigned long long)e->pictures,
+               (unsigned long long)e->missed, (double)e->bit_rate * 1e-3);
+}
+
 void encoders_print(const struct pelton_status *s)
 {
     for (uint32_t i = 0; i < s->n_processes; i++) {
-        const struct pelton_encoder_usage *e = &s->encoders[i];
-        if (has_encoded(e))
-            printf("encoder: %s, %s, %llu pictures, %llu missed, %.1f kbit/s\n",
-                   s->processes[i].device, e->gpu ? "GPU" : "CPU", (unsigned long long)e->pictures,
-                   (unsigned long long)e->missed, (double)e->bit_rate * 1e-3);
+        const char *device = s->processes[i].device;
+        encoder_print("encoder", device, &s->encoders[i]);
+        encoder_print("transcoder", device, &s->transcoders[i]);
+        encoder_print("JPEG", device, &s->jpegs[i]);
     }
 }
 
@@ -78,9 +86,11 @@ static void quota_json(struct json *j, const struct pelton_quota *q)
     json_close(j, '}');
 }
 
-static void encoder_json(struct json *j, const struct pelton_encoder_usage *e)
+static void encoder_json(struct json *j, const char *name, const struct pelton_encoder_usage *e)
 {
-    json_open(j, "encoder", '{');
+    if (!has_encoded(e))
+        return;
+    json_open(j, name, '{');
     json_text(j, "on", e->gpu ? "gpu" : "cpu");
     json_int(j, "pictures", (int64_t)e->pictures);
     json_int(j, "missed", (int64_t)e->missed);
@@ -89,16 +99,17 @@ static void encoder_json(struct json *j, const struct pelton_encoder_usage *e)
     json_close(j, '}');
 }
 
-static void process_json(struct json *j, const struct pelton_process *p,
-                         const struct pelton_encoder_usage *e)
+static void process_json(struct json *j, const struct pelton_status *s, uint32_t i)
 {
+    const struct pelton_process *p = &s->processes[i];
     json_open(j, NULL, '{');
     json_text(j, "device", p->device[0] ? p->device : NULL);
     json_int(j, "pid", p->pid);
     json_bool(j, "seccomp", p->sandbox & PELTON_SANDBOX_CALLS);
     json_bool(j, "landlock", p->sandbox & PELTON_SANDBOX_FILES);
-    if (has_encoded(e))
-        encoder_json(j, e);
+    encoder_json(j, "encoder", &s->encoders[i]);
+    encoder_json(j, "transcoder", &s->transcoders[i]);
+    encoder_json(j, "jpegs", &s->jpegs[i]);
     json_close(j, '}');
 }
 
@@ -106,7 +117,7 @@ void limits_json(struct json *j, const struct pelton_status *s)
 {
     json_open(j, "processes", '[');
     for (uint32_t i = 0; i < s->n_processes; i++)
-        process_json(j, &s->processes[i], &s->encoders[i]);
+        process_json(j, s, i);
     json_close(j, ']');
     json_open(j, "limits", '[');
     for (uint32_t i = 0; i < s->n_quotas; i++)

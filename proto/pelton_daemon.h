@@ -95,9 +95,9 @@ struct pelton_process {
     int32_t pid;
     uint32_t sandbox; /* enum pelton_sandbox */
 };
-/* What a process has encoded of its cameras' frames, for readers of access units. */
+/* What a process has encoded for readers of access units. */
 struct pelton_encoder_usage {
-    uint64_t pictures, missed; /* missed: left out, as the encoder was busy */
+    uint64_t pictures, missed; /* missed: left out, as the encoder or its reader was busy */
     uint64_t bytes;
     uint64_t bit_rate; /* bits a second, of the last second */
     bool gpu;          /* the last picture was decided there, else on the CPU */
@@ -118,7 +118,11 @@ struct pelton_status {
     uint32_t n_quotas, n_processes;
     struct pelton_quota quotas[PELTON_QUOTAS_MOST];
     struct pelton_process processes[PELTON_PROCESSES_MOST];
-    struct pelton_encoder_usage encoders[PELTON_PROCESSES_MOST]; /* of the same processes */
+    /* of the same processes: frames of cameras */
+    struct pelton_encoder_usage encoders[PELTON_PROCESSES_MOST];
+    /* H.264 and JPEG files of streams that are encoded anew (pelton_open_params.encode) */
+    struct pelton_encoder_usage transcoders[PELTON_PROCESSES_MOST];
+    struct pelton_encoder_usage jpegs[PELTON_PROCESSES_MOST];
 };
 /* The state of the daemon and of its streams. Streams of other users are shown only to root and to
  * the daemon's own user. *streams holds *count entries, at most 128; the caller frees it by free().

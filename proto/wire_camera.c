@@ -206,6 +206,8 @@ void wire_status_to(const Pelton__StatusReply *in, struct pelton_status *out)
     while (out->n_processes < in->n_processes && out->n_processes < PELTON_PROCESSES_MOST) {
         const Pelton__Process *p = in->processes[out->n_processes];
         wire_encoder_to(p->encoder, &out->encoders[out->n_processes]);
+        wire_encoder_to(p->transcoder, &out->transcoders[out->n_processes]);
+        wire_encoder_to(p->jpegs, &out->jpegs[out->n_processes]);
         struct pelton_process *to = &out->processes[out->n_processes++];
         *to = (struct pelton_process){.pid = p->pid, .sandbox = p->sandbox};
         wire_copy(to->device, sizeof(to->device), p->name);

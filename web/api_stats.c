@@ -41,6 +41,8 @@ static void figures_write(struct json *j, const struct feed_figures *f)
     json_int(j, "frames", (int64_t)f->frames);
     json_int(j, "bytes", (int64_t)f->bytes);
     json_number(j, "age_ms", f->age_ms);
+    json_int(j, "jpegs_daemon", (int64_t)f->jpegs_daemon);
+    json_int(j, "jpegs_gateway", (int64_t)f->jpegs_gateway);
     json_number(j, "encode_s", f->encode_s);
     json_open(j, "drops", '{');
     json_int(j, "source", (int64_t)f->dropped_source);

@@ -246,7 +246,8 @@ static struct web_frame *frame_new(const struct pelton_frame *info, const struct
     f->width = (uint32_t)p->width;
     f->height = (uint32_t)p->height;
     f->colour = p->colour;
-    snprintf(f->pix_fmt, sizeof(f->pix_fmt), "%.15s", av_get_pix_fmt_name(p->format));
+    const char *name = av_get_pix_fmt_name(p->format); /* NULL: of a file */
+    snprintf(f->pix_fmt, sizeof(f->pix_fmt), "%.15s", name ? name : info->pix_fmt);
     f->size = size;
     return f;
 }
@@ -269,10 +270,31 @@ static bool frame_pack(const struct feed_encoder *e, const struct pelton_frame *
     return true;
 }
 
+bool feed_is_file(const struct pelton_frame *frame)
+{
+    return !strcmp(frame->pix_fmt, "mjpeg");
+}
+
+static bool file_copy(const struct pelton_frame *unit, struct web_frame **out)
+{
+    const struct plain_picture p = {.format = AV_PIX_FMT_NONE,
+                                    .width = (int)unit->width,
+                                    .height = (int)unit->height,
+                                    .colour = unit->colour};
+    struct web_frame *f = frame_new(unit, &p, unit->plane_width[0]);
+    if (!f)
+        return false;
+    memcpy(f->bytes, unit->data[0], f->size);
+    *out = f;
+    return true;
+}
+
 bool feed_encode(struct feed_encoder *e, const struct pelton_frame *frame, struct web_frame **out,
                  struct pelton_failure *why)
 {
     struct plain_picture in, wanted;
+    if (feed_is_file(frame))
+        return file_copy(frame, out);
     if (!picture_of(frame, &in, why))
         return false;
     picture_wanted(&e->key, &in, &wanted);

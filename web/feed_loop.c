@@ -76,7 +76,10 @@ static bool frame_take(struct feed_tap *t, const struct pelton_frame *frame)
         return false;
     }
     pthread_mutex_lock(&t->feed->lock);
-    t->source->figures.encodes++;
+    if (feed_is_file(frame))
+        t->source->figures.jpegs_daemon++;
+    else
+        t->source->figures.jpegs_gateway += t->key.kind == FEED_JPEG;
     t->source->figures.encode_s += (double)spent * 1e-9;
     tap_publish(t, made);
     pthread_mutex_unlock(&t->feed->lock);
@@ -86,6 +89,16 @@ static bool frame_take(struct feed_tap *t, const struct pelton_frame *frame)
 static bool daemon_is_gone(int code)
 {
     return code == PELTON_ERR_GONE || code == PELTON_ERR_NO_DAEMON || code == PELTON_ERR_PROTOCOL;
+}
+
+/* The daemon makes no JPEG files of this source: raw frames are asked for. A file would begin
+ * again, so only where nothing has come of it. */
+static bool tap_refused(struct feed_tap *t, int code)
+{
+    if (code != PELTON_ERR_UNSUPPORTED || !t->asks || (t->key.file && t->made))
+        return false;
+    log_line(LOG_LEVEL_DEBUG, "%s: the daemon makes no JPEG files of it", t->key.source);
+    return t->refused = true;
 }
 
 /* Frames until the stream ends. False: the tap is over. */
@@ -105,6 +118,9 @@ static bool frames_follow(struct feed_tap *t, struct pelton *conn, struct pelton
                 return false;
         } else if (rc < 0 && daemon_is_gone(rc) && !t->key.file) {
             tap_waits_set(t, pelton_failure(conn)->cause);
+            t->refused = false; /* the next one may have another device */
+            return true;
+        } else if (tap_refused(t, rc)) {
             return true;
         } else {
             tap_end(t, rc ? FEED_FAILED : FEED_END, pelton_failure(conn));
@@ -114,7 +130,18 @@ static bool frames_follow(struct feed_tap *t, struct pelton *conn, struct pelton
     return false;
 }
 
-static int tap_subscribe(const struct feed_tap *t, struct pelton *conn, struct pelton_stream **out)
+/* Who makes JPEG files is decided here: the daemon does where its device can, in the source's size
+ * or one that the daemon scales to. */
+static bool daemon_makes_files(const struct feed_tap *t, struct pelton *conn)
+{
+    const struct feed_key *k = &t->key;
+    struct pelton_device device;
+    return k->kind == FEED_JPEG && !t->refused && !k->pix_fmt[0] &&
+           (k->scaled || (!k->width && !k->height)) && pelton_device(conn, &device) == 0 &&
+           device.encodes_jpeg;
+}
+
+static int tap_subscribe(struct feed_tap *t, struct pelton *conn, struct pelton_stream **out)
 {
     char uri[160];
     struct pelton_open_params params;
@@ -131,6 +158,11 @@ static int tap_subscribe(const struct feed_tap *t, struct pelton *conn, struct p
         params.output.width = t->key.width;
         params.output.height = t->key.height;
     }
+    t->asks = daemon_makes_files(t, conn);
+    params.encoded = t->asks;
+    if (t->asks)
+        params.encode = (struct pelton_encoding){
+            .wanted = true, .codec = PELTON_CODEC_MJPEG, .quality = t->key.quality};
     return pelton_open_start(conn, &params, out);
 }
 
@@ -148,7 +180,8 @@ static bool tap_connect(struct feed_tap *t)
         return !t->key.file;
     }
     if (tap_subscribe(t, conn, &stream) < 0) {
-        more = daemon_is_gone(pelton_failure(conn)->code) && !t->key.file;
+        int code = pelton_failure(conn)->code;
+        more = (daemon_is_gone(code) && !t->key.file) || tap_refused(t, code);
         if (!more)
             tap_end(t, FEED_FAILED, pelton_failure(conn));
     } else {

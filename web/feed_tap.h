@@ -43,6 +43,8 @@ struct feed_tap {
     struct pelton_failure failure;
     char waits[256];
     struct feed_share share;
+    bool asks;    /* the daemon is asked for JPEG files; the tap's thread, as the next one */
+    bool refused; /* it makes none of this source */
 };
 
 struct feed {

@@ -49,15 +49,35 @@ static void series_begin(FILE *to, const char *name, const char *source)
 
 /* ---- the daemon ---- */
 
-/* What workers encode of cameras. */
-static void encoders_write(FILE *to, const struct pelton_status *s)
+static struct pelton_encoder_usage usage_sum(const struct pelton_encoder_usage *list, uint32_t n)
 {
     struct pelton_encoder_usage sum = {0};
-    for (uint32_t i = 0; i < s->n_processes && i < PELTON_PROCESSES_MOST; i++) {
-        sum.pictures += s->encoders[i].pictures;
-        sum.missed += s->encoders[i].missed;
-        sum.bytes += s->encoders[i].bytes;
+    for (uint32_t i = 0; i < n && i < PELTON_PROCESSES_MOST; i++) {
+        sum.pictures += list[i].pictures;
+        sum.missed += list[i].missed;
+        sum.bytes += list[i].bytes;
     }
+    return sum;
+}
+
+/* What workers encode of streams. */
+static void transcoders_write(FILE *to, const struct pelton_status *s)
+{
+    struct pelton_encoder_usage h264 = usage_sum(s->transcoders, s->n_processes),
+                                jpeg = usage_sum(s->jpegs, s->n_processes);
+    metric_one(to, "pelton_transcoder_pictures_total", "counter",
+               "Decoded frames, encoded anew to H.264.", (double)h264.pictures);
+    metric_one(to, "pelton_transcoder_bytes_total", "counter", "Bytes of these.",
+               (double)h264.bytes);
+    metric_one(to, "pelton_jpeg_pictures_total", "counter", "JPEG files that the device made.",
+               (double)jpeg.pictures);
+    metric_one(to, "pelton_jpeg_bytes_total", "counter", "Bytes of these.", (double)jpeg.bytes);
+}
+
+/* And of cameras. */
+static void encoders_write(FILE *to, const struct pelton_status *s)
+{
+    struct pelton_encoder_usage sum = usage_sum(s->encoders, s->n_processes);
     metric_one(to, "pelton_encoder_pictures_total", "counter", "Frames of cameras, encoded.",
                (double)sum.pictures);
     metric_one(to, "pelton_encoder_missed_total", "counter",
@@ -89,6 +109,7 @@ static void daemon_write(FILE *to, const struct watched_daemon *d)
         fprintf(to, "\"} %" PRIu64 "\n", s->quotas[i].refused);
     }
     encoders_write(to, s);
+    transcoders_write(to, s);
 }
 
 /* ---- sources ---- */
@@ -187,6 +208,16 @@ static double figure_encode(const struct feed_figures *f)
     return f->encode_s;
 }
 
+static double figure_jpegs_daemon(const struct feed_figures *f)
+{
+    return (double)f->jpegs_daemon;
+}
+
+static double figure_jpegs_gateway(const struct feed_figures *f)
+{
+    return (double)f->jpegs_gateway;
+}
+
 static double figure_overrun(const struct feed_figures *f)
 {
     return (double)f->overrun;
@@ -203,6 +234,10 @@ static const struct figure_row *figure_rows(size_t *n)
          figure_age},
         {"pelton_web_readers", "gauge", "HTTP readers.", figure_readers},
         {"pelton_web_taps", "gauge", "Subscriptions that these share.", figure_taps},
+        {"pelton_web_jpegs_by_daemon_total", "counter", "JPEG files that the daemon's device made.",
+         figure_jpegs_daemon},
+        {"pelton_web_jpegs_by_gateway_total", "counter", "JPEG files that the gateway made.",
+         figure_jpegs_gateway},
         {"pelton_web_encode_seconds_total", "counter", "CPU time of scaling and encoding.",
          figure_encode},
         {"pelton_web_overruns_total", "counter", "Readers cut because they were too slow.",

@@ -51,9 +51,9 @@ struct feed_figures {
     unsigned taps, readers;
     uint64_t frames, bytes;
     uint64_t dropped_source, dropped_decoder, dropped_client; /* by the daemon */
-    uint64_t skipped, overrun; /* frames that readers skipped; readers that were cut */
-    uint64_t encodes;
-    double encode_s; /* CPU time of scaling and encoding */
+    uint64_t skipped, overrun;            /* frames that readers skipped; readers that were cut */
+    uint64_t jpegs_gateway, jpegs_daemon; /* JPEG files: made here, and by the daemon */
+    double encode_s;                      /* CPU time of scaling and encoding here */
     /* The rest is of one subscription, the first that reads now: numbers of frames of two do not
      * follow each other. */
     uint64_t speaker;

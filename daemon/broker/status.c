@@ -160,7 +160,7 @@ static int64_t quota_used(const struct client *c, enum quota q)
 
 struct status_limits {
     Pelton__Quota quotas[QUOTAS], *quota_list[QUOTAS];
-    Pelton__EncoderUsage encoders[WORKERS_MAX];
+    Pelton__EncoderUsage encoders[WORKERS_MAX], transcoders[WORKERS_MAX], jpegs[WORKERS_MAX];
     Pelton__Process processes[1 + WORKERS_MAX], *process_list[1 + WORKERS_MAX];
 };
 
@@ -190,6 +190,14 @@ static void status_process(struct status_limits *l, Pelton__StatusReply *out, co
     l->process_list[out->n_processes++] = p;
 }
 
+/* NULL: it has encoded nothing. */
+static Pelton__EncoderUsage *usage_told(const struct pelton_encoder_usage *usage,
+                                        Pelton__EncoderUsage *out)
+{
+    wire_encoder_from(usage, out);
+    return usage->pictures + usage->missed ? out : NULL;
+}
+
 static void status_processes(const struct broker *b, struct status_limits *l,
                              Pelton__StatusReply *out)
 {
@@ -200,9 +208,10 @@ static void status_processes(const struct broker *b, struct status_limits *l,
         if (!w->spawned || !w->held_known)
             continue;
         status_process(l, out, w->device ? w->device : "auto", w->pid, w->sandbox);
-        wire_encoder_from(&w->encoder, &l->encoders[i]);
-        if (w->encoder.pictures + w->encoder.missed)
-            l->processes[out->n_processes - 1].encoder = &l->encoders[i];
+        Pelton__Process *p = &l->processes[out->n_processes - 1];
+        p->encoder = usage_told(&w->encoder, &l->encoders[i]);
+        p->transcoder = usage_told(&w->transcoder, &l->transcoders[i]);
+        p->jpegs = usage_told(&w->jpegs, &l->jpegs[i]);
     }
 }
 

@@ -37,6 +37,8 @@ static void on_held(struct worker_process *w, const Pelton__StatsReply *m)
     w->sandbox = m->sandbox;
     w->kept_units = m->kept_units;
     wire_encoder_to(m->encoder, &w->encoder);
+    wire_encoder_to(m->transcoder, &w->transcoder);
+    wire_encoder_to(m->jpegs, &w->jpegs);
     w->held_known = true;
     for (size_t q = 0; q < QUOTAS && q < m->n_refused; q++) {
         uint64_t was = w->quotas.refused[q];

@@ -42,6 +42,7 @@ struct worker_process {
     bool held_known;                     /* the four above have come */
     uint32_t sandbox;                    /* enum pelton_sandbox */
     struct pelton_encoder_usage encoder; /* of cameras */
+    struct pelton_encoder_usage transcoder, jpegs;
 };
 
 #endif

@@ -37,10 +37,10 @@ struct worker_proto {
     struct camera_encodings *encodings; /* of them */
     struct transcodings *transcodings;  /* on the same device; NULL: none was asked for yet */
     struct worker_stream *streams;
-    uv_timer_t totals;            /* runs while there are streams, or memory to be given back */
-    uint64_t memory_sent;         /* bytes, the last time */
-    uint64_t encoded, encoded_ms; /* bytes of camera encodings, and when that was */
-    uint64_t rests;               /* times that nothing has changed, without streams */
+    uv_timer_t totals;               /* runs while there are streams, or memory to be given back */
+    uint64_t memory_sent;            /* bytes, the last time */
+    uint64_t encoded[3], encoded_ms; /* bytes by cameras, H.264, JPEG, and when that was */
+    uint64_t rests;                  /* times that nothing has changed, without streams */
     bool ending;
     bool closed_in;                         /* the second step of its sandbox is done */
     uint32_t sandbox;                       /* enum pelton_sandbox; 0: not yet */

@@ -40,20 +40,32 @@ _Static_assert((int)QUOTA_SEI_BYTES == (int)H264_SEI_MAX_BYTES &&
                    (int)QUOTA_SLICES_PER_MB == (int)H264_SLICES_PER_MB,
                "the table of quotas says what step 1 enforces");
 
-static struct pelton_encoder_usage encoder_usage(struct worker_proto *w)
+/* bytes: that were told before */
+static void usage_fill(const struct encoding_usage *usage, uint64_t *bytes, uint64_t ms,
+                       Pelton__EncoderUsage *out)
 {
-    struct encoding_usage usage = {0};
+    const struct pelton_encoder_usage told = {.pictures = usage->pictures,
+                                              .missed = usage->missed,
+                                              .bytes = usage->bytes,
+                                              .bit_rate =
+                                                  ms ? (usage->bytes - *bytes) * 8000 / ms : 0,
+                                              .gpu = usage->gpu};
+    *bytes = usage->bytes;
+    wire_encoder_from(&told, out);
+}
+
+/* Of cameras, of streams to H.264, and to JPEG */
+static void usages_fill(struct worker_proto *w, Pelton__EncoderUsage out[3])
+{
+    struct encoding_usage usage[3] = {{0}};
     uint64_t now = uv_now(&w->loop), ms = now - w->encoded_ms;
     if (w->encodings)
-        camera_encodings_usage(w->encodings, &usage);
-    struct pelton_encoder_usage out = {.pictures = usage.pictures,
-                                       .missed = usage.missed,
-                                       .bytes = usage.bytes,
-                                       .bit_rate = ms ? (usage.bytes - w->encoded) * 8000 / ms : 0,
-                                       .gpu = usage.gpu};
-    w->encoded = usage.bytes;
+        camera_encodings_usage(w->encodings, &usage[0]);
+    if (w->transcodings)
+        transcodings_usage(w->transcodings, &usage[1], &usage[2]);
+    for (int i = 0; i < 3; i++)
+        usage_fill(&usage[i], &w->encoded[i], ms, &out[i]);
     w->encoded_ms = now;
-    return out;
 }
 
 bool worker_send_held(struct worker_proto *w)
@@ -62,8 +74,7 @@ bool worker_send_held(struct worker_proto *w)
     struct quota_counts counts = {0};
     struct live_usage live = {0};
     Pelton__StatsReply m;
-    Pelton__EncoderUsage encoder;
-    struct pelton_encoder_usage usage;
+    Pelton__EncoderUsage usages[3];
     uint64_t sum = 0, refused[H264_LIMITS];
     if (w->engine) {
         engine_memory(w->engine, &stats);
@@ -84,9 +95,10 @@ bool worker_send_held(struct worker_proto *w)
     m.n_refused = QUOTAS;
     m.sandbox = w->sandbox;
     m.kept_units = live.most;
-    usage = encoder_usage(w);
-    wire_encoder_from(&usage, &encoder);
-    m.encoder = &encoder;
+    usages_fill(w, usages);
+    m.encoder = &usages[0];
+    m.transcoder = &usages[1];
+    m.jpegs = &usages[2];
     channel_send(&w->ch, WIRE_STATS_REPLY, 0, 0, &m.base, NULL, 0);
     bool same = sum == w->memory_sent;
     w->memory_sent = sum;

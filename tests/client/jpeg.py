@@ -10,15 +10,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t
 
 args = t.arguments(__doc__, "ffprobe")
-FAILURES = []
 MADE = b"makes the JPEG files"
 HERE = b"this program makes the JPEG files"
-
-
-def check(good, what):
-    print("passed:" if good else "FAILED:", what, flush=True)
-    if not good:
-        FAILURES.append(what)
 
 
 def command(d, *words):
@@ -56,9 +49,9 @@ def same(d, source, what, size, pix_fmt, *words, q=3, quality=85, matrix=6, full
     raw = pelton(d, *source, "-f", "rawvideo", *words, "-")
     run = pelton(d, *source, "-v", "verbose", "-f", "mjpeg", "-q:v", str(q), *words, "-")
     want = raw.stdout and reference(raw.stdout, size, pix_fmt, quality, matrix, full, aspect)
-    check(run.returncode == 0 and MADE in run.stderr and HERE not in run.stderr,
-          f"{what}: the device makes the files {run.stderr[-200:] if run.returncode else ''}")
-    check(want and run.stdout == want, f"{what}: {len(run.stdout)} bytes of {len(want)}")
+    t.check(run.returncode == 0 and MADE in run.stderr and HERE not in run.stderr,
+            f"{what}: the device makes the files {run.stderr[-200:] if run.returncode else ''}")
+    t.check(want and run.stdout == want, f"{what}: {len(run.stdout)} bytes of {len(want)}")
     return run.stdout
 
 
@@ -99,12 +92,12 @@ def readable(folder, whole):
                           "[a][1]psnr", "-f", "null", "-"], capture_output=True, text=True)
     found = re.search(r"PSNR y:([\d.]+) u:([\d.]+) v:([\d.]+)", run.stderr)
     psnr = [float(v) for v in found.groups()] if found else run.stderr[-300:]
-    check(found and psnr[0] > 33 and min(psnr) > 28 and "rror" not in run.stderr,
-          f"PSNR by FFmpeg: {psnr}")
+    t.check(found and psnr[0] > 33 and min(psnr) > 28 and "rror" not in run.stderr,
+            f"PSNR by FFmpeg: {psnr}")
     probe = subprocess.run(["ffprobe", "-v", "error", "-of", "csv=p=0", "-show_entries",
                             "stream=codec_name,profile,width,height,pix_fmt,color_range", path],
                            capture_output=True, text=True).stdout.strip()
-    check(probe == "mjpeg,Baseline,98,66,yuvj420p,pc", f"ffprobe says {probe}")
+    t.check(probe == "mjpeg,Baseline,98,66,yuvj420p,pc", f"ffprobe says {probe}")
 
 
 def ways(inside, outside, folder, whole):
@@ -115,23 +108,23 @@ def ways(inside, outside, folder, whole):
             p.unlink()
         run = pelton(d, "decode", "-i", path, "-v", "verbose", "-o", f"{folder}/f%02d.jpg")
         files = [p.read_bytes() for p in sorted(pathlib.Path(folder).glob("f*.jpg"))]
-        check(run.returncode == 0 and len(files) == 4 and (MADE in run.stderr) == made
-              and (b"".join(files) == whole) == made, f"a file for each frame, device {made}")
+        t.check(run.returncode == 0 and len(files) == 4 and (MADE in run.stderr) == made
+                and (b"".join(files) == whole) == made, f"a file for each frame, device {made}")
     turned = f"{folder}/turned.mp4"
     subprocess.run([args.ffmpeg, "-v", "error", "-y", "-i", path, "-c", "copy", "-metadata:s:v",
                     "rotate=90", turned], check=True)
     run = pelton(inside, "decode", "-i", turned, "-v", "verbose", "-f", "mjpeg", "-")
-    check(run.returncode == 0 and HERE in run.stderr and len(files_of(run.stdout)) == 4,
-          f"a turned picture: {run.stderr[-100:]!r}")
+    t.check(run.returncode == 0 and HERE in run.stderr and len(files_of(run.stdout)) == 4,
+            f"a turned picture: {run.stderr[-100:]!r}")
     with open(path, "rb") as f:
         run = subprocess.run(command(inside, "decode", "-i", "-", "-v", "verbose", "-f", "mjpeg",
                                      "-"), stdin=f, capture_output=True)
-    check(run.returncode == 0 and len(files_of(run.stdout)) == 4, "a file by standard input")
+    t.check(run.returncode == 0 and len(files_of(run.stdout)) == 4, "a file by standard input")
     run = pelton(inside, "snapshot", path, "-o", f"{folder}/now.jpeg", "-v", "verbose")
-    check(run.returncode == 0 and MADE in run.stderr and
-          pathlib.Path(folder, "now.jpeg").read_bytes() == files_of(whole)[0], "a snapshot")
+    t.check(run.returncode == 0 and MADE in run.stderr and
+            pathlib.Path(folder, "now.jpeg").read_bytes() == files_of(whole)[0], "a snapshot")
     run = pelton(inside, "pipe", path, "-c:v", "mjpeg", "-")
-    check(run.stdout == whole, f"pipe -c:v mjpeg - {run.stderr[-200:]!r}")
+    t.check(run.stdout == whole, f"pipe -c:v mjpeg - {run.stderr[-200:]!r}")
     same(inside, ("pipe", "door"), "rectangles", "98x66", "yuv420p", "--policy", "lossless",
          matrix=1)
     for words, code, said in (
@@ -142,8 +135,8 @@ def ways(inside, outside, folder, whole):
             (["record", path, "-c:v", "mjpeg", "-o", "x.mp4"], 2, b"pelton pipe NAME -c:v mjpeg"),
             (["encode", "-i", path, "-c:v", "mjpeg", "-o", "x.mp4"], 2, b"writes H.264")):
         run = pelton(inside, *words)
-        check(run.returncode == code and said in run.stderr and not run.stdout,
-              f"refused: {' '.join(words[2:])}: {run.stderr.decode().strip()[-160:]!r}")
+        t.check(run.returncode == code and said in run.stderr and not run.stdout,
+                f"refused: {' '.join(words[2:])}: {run.stderr.decode().strip()[-160:]!r}")
 
 
 def slow_reader(d, folder):
@@ -160,9 +153,9 @@ def slow_reader(d, folder):
                             "-i", "-", "-f", "framemd5", "-"], input=b"".join(files),
                            capture_output=True)
     shown = [l for l in sound.stdout.splitlines() if l[:1] != b"#"]
-    check(run.returncode == 0 and 0 < len(files) < frames and len(shown) == len(files)
-          and not sound.stderr, f"a slow reader: {len(files)} of {frames} files, whole "
-          f"{sound.stderr[-200:]!r} {said[-100:]!r}")
+    t.check(run.returncode == 0 and 0 < len(files) < frames and len(shown) == len(files)
+            and not sound.stderr, f"a slow reader: {len(files)} of {frames} files, whole "
+            f"{sound.stderr[-200:]!r} {said[-100:]!r}")
 
 
 def killed(d, folder):
@@ -177,8 +170,8 @@ def killed(d, folder):
         os.kill(worker, signal.SIGKILL)
     stream, said = run.stdout.read(), run.stderr.read()
     want = pelton(d, "decode", "-i", path, "-q:v", "1", "-f", "mjpeg", "-").stdout
-    check(run.wait() == 0 and workers and got + stream == want and len(files_of(want)) == frames,
-          f"a worker is killed: {len(files_of(got + stream))} of {frames} {said[-200:]!r}")
+    t.check(run.wait() == 0 and workers and got + stream == want and len(files_of(want)) == frames,
+            f"a worker is killed: {len(files_of(got + stream))} of {frames} {said[-200:]!r}")
 
 
 def main():
@@ -198,9 +191,13 @@ def main():
             ways(inside, outside, folder, whole)
             slow_reader(inside, folder)
             killed(inside, folder)
+            stats = lambda: pelton(inside, "stats").stdout
+            counts = lambda: re.search(rb"^JPEG: .*GPU, \d+ pictures", stats(), re.M)
+            t.check(t.wait_until(counts, 10),
+                    f"pelton stats: {stats()[-200:]}")
             print(f"{time.monotonic() - began:.0f} s")
-            check(not inside.validation_messages(), "no validation messages")
-    return 1 if FAILURES else 0
+            t.check(not inside.validation_messages(), "no validation messages")
+    return t.finish()
 
 
 sys.exit(main())

@@ -174,6 +174,8 @@ def main():
             damaged(inside, outside, folder, joined)
             several(inside, folder, told, joined, mp4)
             killed(inside, folder)
+            counts = lambda: b"transcoder: " in pelton(inside, "stats").stdout
+            check(t.wait_until(counts, 10), "pelton stats counts transcodings")
             print(f"{time.monotonic() - began:.0f} s")
     return t.finish()
 

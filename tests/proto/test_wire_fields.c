@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-enum { MOST_BYTES = 8192, MOST_MESSAGES = 96 };
+enum { MOST_BYTES = 16384, MOST_MESSAGES = 96 };
 
 /* A message becomes bytes that stand for its structure: false, it was refused. */
 typedef bool (*to_struct)(const ProtobufCMessage *m, uint8_t out[MOST_BYTES]);
@@ -167,7 +167,7 @@ static const struct conversion {
     {&pelton__encoding__descriptor, encoding_to, encoding_from, ""},
     /* from a worker to the broker, which reads them */
     {&pelton__stats_reply__descriptor, stats_to, stats_from,
-     " refused sandbox kept_units encoder "},
+     " refused sandbox kept_units encoder transcoder jpegs "},
     {&pelton__failure__descriptor, failure_to, failure_from, ""},
     /* pelton doctor's, of devices that are not used */
     {&pelton__device__descriptor, device_to, device_from, " usable missing "},

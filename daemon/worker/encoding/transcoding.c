@@ -11,6 +11,7 @@
 
 #include "daemon/log.h"
 #include "daemon/worker/clock.h"
+#include "daemon/worker/encoding/camera_encodings.h"
 #include "daemon/worker/encoding/carried_sei.h"
 #include "daemon/worker/encoding/jpeg_batches.h"
 #include "daemon/worker/encoding/sequence_encoder.h"
@@ -74,6 +75,8 @@ struct transcodings {
     struct transcoding *first;   /* loop thread */
     struct gpu_encoder *encoder; /* loop thread; NULL: nobody has needed it */
     struct jpeg_batches *jpegs;  /* the same */
+    uv_mutex_t usage_lock;
+    struct encoding_usage usage[2]; /* H.264, JPEG */
     void (*closed)(void *ctx);
     void *closed_ctx;
 };
@@ -145,6 +148,28 @@ static struct waiting_frame *waiting_pop(struct transcoding *t)
     return w;
 }
 
+void transcodings_usage(struct transcodings *all, struct encoding_usage *h264,
+                        struct encoding_usage *jpeg)
+{
+    uv_mutex_lock(&all->usage_lock);
+    *h264 = all->usage[0];
+    *jpeg = all->usage[1];
+    uv_mutex_unlock(&all->usage_lock);
+}
+
+/* A unit of so many bytes; 0: a frame was left out. */
+static void transcoding_count(struct transcoding *t, size_t bytes)
+{
+    struct transcodings *all = t->all;
+    struct encoding_usage *u = &all->usage[t->jpeg != NULL];
+    uv_mutex_lock(&all->usage_lock);
+    u->pictures += bytes > 0;
+    u->missed += bytes == 0;
+    u->bytes += bytes;
+    u->gpu = true;
+    uv_mutex_unlock(&all->usage_lock);
+}
+
 static void waiting_give_back(struct transcoding *t, struct waiting_frame *w)
 {
     if (w)
@@ -174,6 +199,8 @@ static void on_frame(void *ctx, const struct feed_frame *frame)
     if (!kept)
         session_release(t->session, frame->epoch, frame->slot, frame->generation);
     waiting_give_back(t, old);
+    if (old)
+        transcoding_count(t, 0);
     if (old || (!kept && w))
         waiting_free(old ? old : w);
 }
@@ -394,6 +421,7 @@ static void frame_take(struct transcoding *t, struct waiting_frame *w, bool want
         uv_mutex_unlock(&t->lock);
         uv_async_send(&t->all->async);
     } else if (wanted) {
+        transcoding_count(t, unit.size);
         unit_post(t, w, &unit);
     }
     waiting_free(w);
@@ -627,6 +655,7 @@ int transcodings_create(uv_loop_t *loop, struct engine *engine, struct gpu *gpu,
         free(all);
         return PELTON_ERR_NOMEM;
     }
+    uv_mutex_init(&all->usage_lock);
     *out = all;
     return 0;
 }
@@ -644,6 +673,7 @@ static void on_closed(uv_handle_t *handle)
     void *ctx = all->closed_ctx;
     gpu_encoder_free(all->encoder);
     jpeg_batches_free(all->jpegs);
+    uv_mutex_destroy(&all->usage_lock);
     free(all);
     closed(ctx);
 }

@@ -26,6 +26,11 @@ void transcodings_stop(struct transcodings *all);
 /* After transcodings_stop, once the engine is closed: those that have not ended yet end. */
 void transcodings_close(struct transcodings *all, void (*closed)(void *ctx), void *ctx);
 
+struct encoding_usage; /* camera_encodings.h */
+/* Of all that there were: H.264, and JPEG files. missed: frames that a slow reader left out */
+void transcodings_usage(struct transcodings *all, struct encoding_usage *h264,
+                        struct encoding_usage *jpeg);
+
 /* params->encode says how; as session_open else. */
 int transcoding_open(struct transcodings *all, const struct pelton_open_params *params,
                      const struct session_extra *extra, const struct feed_callbacks *callbacks,

@@ -103,6 +103,12 @@ void transcoding_release(struct transcoding *t, uint32_t epoch, uint32_t slot, u
     abort();
 }
 
+void transcodings_usage(struct transcodings *all, struct encoding_usage *h264,
+                        struct encoding_usage *jpeg)
+{
+    abort();
+}
+
 void transcoding_stats(struct transcoding *t, struct pelton_stats *out)
 {
     abort();
