@@ -8,6 +8,7 @@
 #include "proto/option_help.h"
 #include "proto/pelton.h"
 #include "proto/socket_path.h"
+#include "proto/start_trace.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -113,11 +114,57 @@ static void exposure(void **state)
 static void names_of_errors(void **state)
 {
     assert_string_equal(pelton_error_name(PELTON_OK), "PELTON_OK");
-    for (int code = -1; strcmp(pelton_error_name(code), "PELTON_ERR_UNKNOWN"); code--)
-        for (int other = code + 1; other <= 0; other++)
+    int known = 0;
+    for (int code = -1; code >= PELTON_ERR_CHANGED; code--) {
+        bool is_known = strcmp(pelton_error_name(code), "PELTON_ERR_UNKNOWN") != 0;
+        known += is_known;
+        for (int other = code + 1; other <= 0 && is_known; other++)
             assert_string_not_equal(pelton_error_name(code), pelton_error_name(other));
+    }
+    assert_int_equal(known, 22); /* all but -3 and -10 */
     assert_string_equal(pelton_error_name(-1000), "PELTON_ERR_UNKNOWN");
     assert_string_equal(pelton_error_name(1), "PELTON_ERR_UNKNOWN");
+}
+
+static int trace_twice(void)
+{
+    for (int i = 0; i < 2; i++)
+        START_TRACE_FIRST("a frame, %d", 7);
+    return start_trace_on();
+}
+
+/* Off, then on by the option, by a switch, and by the clock of the program that started this one.
+ */
+static void traces_of_start(void **state)
+{
+    int kept = dup(STDERR_FILENO), pipes[2];
+    char text[4096] = "";
+    assert_int_equal(pipe(pipes), 0);
+    unsetenv("PELTON_TRACE_START");
+    start_trace_init("test");
+    assert_false(trace_twice());
+    dup2(pipes[1], STDERR_FILENO);
+    start_trace("nothing");
+    start_trace_enable();
+    start_trace_enable();
+    int on = trace_twice();
+    char given[32];
+    snprintf(given, sizeof(given), "%s", getenv("PELTON_TRACE_START"));
+    start_trace_init("inherits");
+    setenv("PELTON_TRACE_START", "1", 1);
+    start_trace_init("switch");
+    dup2(kept, STDERR_FILENO);
+    close(kept);
+    close(pipes[1]);
+    assert_true(on && strtoll(given, NULL, 10) > 0);
+    assert_true(read(pipes[0], text, sizeof(text) - 1) > 0);
+    close(pipes[0]);
+    unsetenv("PELTON_TRACE_START");
+    assert_null(strstr(text, "nothing"));
+    assert_non_null(strstr(text, "ms  test    main, after "));
+    const char *frame = strstr(text, "ms  test    a frame, 7\n");
+    assert_non_null(frame);
+    assert_null(strstr(strchr(frame, '\n'), "a frame"));
 }
 
 /* Help that would go to standard output. */
@@ -243,12 +290,10 @@ static void access_is_explained(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(json_values),
-                                       cmocka_unit_test(json_bytes),
-                                       cmocka_unit_test(exposure),
-                                       cmocka_unit_test(names_of_errors),
-                                       cmocka_unit_test(help),
-                                       cmocka_unit_test(socket_is_found),
-                                       cmocka_unit_test(access_is_explained)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(json_values),     cmocka_unit_test(json_bytes),
+        cmocka_unit_test(exposure),        cmocka_unit_test(names_of_errors),
+        cmocka_unit_test(traces_of_start), cmocka_unit_test(help),
+        cmocka_unit_test(socket_is_found), cmocka_unit_test(access_is_explained)};
     return cmocka_run_group_tests(tests, folder_make, folder_remove);
 }

@@ -440,16 +440,98 @@ static void blur_texts(void **state)
     assert_non_null(strstr(why, "more than 16"));
 }
 
+/* Access units that are encoded anew: other fields of an Open, and limits of the encoding. */
+static void encoding_limits(void **state)
+{
+    struct pelton_open_params p;
+#define ANEW(good, ...)                                                                            \
+    do {                                                                                           \
+        p = (struct pelton_open_params){.encoded = true, .encode.wanted = true};                   \
+        __VA_ARGS__;                                                                               \
+        assert_int_equal(wire_encoded_valid(&p), good);                                            \
+    } while (0)
+    ANEW(true, p.pix_fmt = "yuv420p");
+    ANEW(true, p.pix_fmt = "gray");
+    ANEW(true, p.max_fps = 5);
+    ANEW(false, p.encoded = false);
+    ANEW(false, p.pix_fmt = "nv12");
+    ANEW(false, p.fields = true);
+    ANEW(false, p.views = PELTON_VIEWS_BOTH);
+    ANEW(false, p.devices = 2);
+    ANEW(false, p.bench.transport = PELTON_DEVICE);
+    ANEW(false, p.output.layout = PELTON_NHWC);
+    ANEW(false, p.output.type = PELTON_F32);
+    ANEW(false, p.output.batch = 1);
+    ANEW(true, p.encode.rate = PELTON_RATE_BITS);
+    ANEW(false, p.encode.rate = PELTON_RATE_BITS + 1);
+    ANEW(false, p.encode.quality = 52);
+    ANEW(false, p.encode.bit_rate = UINT32_MAX);
+    ANEW(false, p.encode.buffer = UINT32_MAX);
+    ANEW(true, p.encode.profile = PELTON_PROFILE_HIGH);
+    ANEW(false, p.encode.profile = PELTON_PROFILE_HIGH + 1);
+    ANEW(true, p.encode.level = 255);
+    ANEW(false, p.encode.level = 256);
+    ANEW(false, p.encode.references = UINT32_MAX);
+    ANEW(false, p.encode.slices = UINT32_MAX);
+#undef ANEW
+    Pelton__Encoding m = PELTON__ENCODING__INIT;
+    TAKEN(o.encoded = true, o.encode = &m);
+    REFUSED(o.encode = &m);
+    m.quality = 52;
+    REFUSED(o.encoded = true, o.encode = &m);
+}
+
+/* A batch is for every frame of the base view. */
+static void batches(void **state)
+{
+    struct pelton_open_params p;
+#define BATCH(good, ...)                                                                           \
+    do {                                                                                           \
+        p = (struct pelton_open_params){.policy = PELTON_LOSSLESS, .output.batch = 2};             \
+        __VA_ARGS__;                                                                               \
+        assert_int_equal(wire_batch_valid(&p), good);                                              \
+    } while (0)
+    BATCH(true, p.devices = 1);
+    BATCH(true, p.bench.transport = PELTON_DEVICE);
+    BATCH(true, p.policy = PELTON_FIFO, p.output.batch = 1);
+    BATCH(false, p.bench.transport = PELTON_DEVICE + 1);
+    BATCH(false, p.policy = PELTON_FIFO);
+    BATCH(false, p.views = PELTON_VIEWS_BOTH);
+    BATCH(false, p.devices = 2);
+#undef BATCH
+    struct pelton_output o = {.filter = PELTON_NEAREST, .batch = PELTON_MOST_BATCH};
+    assert_true(wire_output_valid(&o));
+#define OUTPUT(...)                                                                                \
+    do {                                                                                           \
+        o = (struct pelton_output){__VA_ARGS__};                                                   \
+        assert_false(wire_output_valid(&o));                                                       \
+    } while (0)
+    OUTPUT(.filter = PELTON_NEAREST + 1);
+    OUTPUT(.layout = PELTON_NHWC + 1);
+    OUTPUT(.type = PELTON_F32 + 1);
+    OUTPUT(.batch = PELTON_MOST_BATCH + 1);
+    OUTPUT(.n_mean = 5);
+    OUTPUT(.crop = {.x = 1});
+    OUTPUT(.crop = {.y = 1});
+    OUTPUT(.n_mean = 1, .scale = {NAN});
+#undef OUTPUT
+    p = (struct pelton_open_params){.n_wanted = PELTON_MAX_WANTED + 1};
+    assert_false(wire_wanted_valid(&p));
+    p = (struct pelton_open_params){.n_wanted_us = PELTON_MAX_WANTED + 1};
+    assert_false(wire_wanted_valid(&p));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers),        cmocka_unit_test(parts),
-        cmocka_unit_test(blurs),          cmocka_unit_test(outputs),
-        cmocka_unit_test(normalisation),  cmocka_unit_test(wanted),
-        cmocka_unit_test(wanted_alone),   cmocka_unit_test(encoded),
-        cmocka_unit_test(encoded_anew),   cmocka_unit_test(open_is_cut),
-        cmocka_unit_test(unknown_values), cmocka_unit_test(failures),
-        cmocka_unit_test(controls),       cmocka_unit_test(status_lists),
-        cmocka_unit_test(device_memory),  cmocka_unit_test(blur_texts)};
+        cmocka_unit_test(numbers),         cmocka_unit_test(parts),
+        cmocka_unit_test(blurs),           cmocka_unit_test(outputs),
+        cmocka_unit_test(normalisation),   cmocka_unit_test(wanted),
+        cmocka_unit_test(wanted_alone),    cmocka_unit_test(encoded),
+        cmocka_unit_test(encoded_anew),    cmocka_unit_test(open_is_cut),
+        cmocka_unit_test(unknown_values),  cmocka_unit_test(failures),
+        cmocka_unit_test(controls),        cmocka_unit_test(status_lists),
+        cmocka_unit_test(encoding_limits), cmocka_unit_test(batches),
+        cmocka_unit_test(device_memory),   cmocka_unit_test(blur_texts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
