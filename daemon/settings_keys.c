@@ -122,6 +122,8 @@ static const struct settings_key keys[] = {
      "who encodes cameras; 0: the GPU on hardware, 1: the CPU, 2: the device"},
     {"debug.idle_ms", KIND_NUMBER, AT(debug.idle_ms), 1, 86400000, 9000,
      "idleness before memory is given back"},
+    {"debug.share_kib", KIND_NUMBER, AT(debug.share_kib), 0, UINT32_MAX, 8192,
+     "KiB of a file that are left when a further device takes part"},
     {"debug.shuffle_seed", KIND_NUMBER, AT(debug.shuffle_seed), 0, UINT64_MAX, 0,
      "decode slices in a random order"},
     {"debug.delay_seed", KIND_NUMBER, AT(debug.delay_seed), 0, UINT64_MAX, 0,

@@ -2,22 +2,33 @@
  *
  * One file on several devices: one stream for each device, and their frames in one order.
  *
- * The caller holds one handle; this file holds the streams. Each stream decodes every n-th stretch
- * between IDR pictures, and has its own pools, recovery and end. Every stream numbers frames as the
- * whole file does, so the next frame is the one with the next number. After a gap (dropped frames)
- * it is the frame with the least number, once every stream that goes on has shown one.
+ * The caller holds one handle; this file holds the streams. Each stream decodes some of the
+ * stretches between IDR pictures, and has its own pools, recovery and end. Every stream numbers
+ * frames as the whole file does, so the next frame is the one with the next number. After a gap
+ * (dropped frames) it is the frame with the least number, once every stream that goes on has shown
+ * one.
  *
- * The failure mode: a stream ends with a failure. The whole ends where its frames would come, and
- * not earlier.
+ * The daemon opens the first stream at once, and it decodes all stretches until others join. The
+ * others wait until their devices are open, and nobody waits for them: not the reply, nor a frame,
+ * nor the end, because the file's last frame is marked. Daemons before 0.3 give every n-th stretch
+ * to each stream from the start, and mark the last frame of each.
+ *
+ * The failure modes are:
+ * - A stream ends with a failure. The whole ends where its frames would come, and not earlier.
+ * - A stream other than the first is refused: its device cannot be opened, or the file is short. It
+ * has no stretches then, and the others go on.
  */
 #include "proto/libpelton_share.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
 
+enum { SHARE_LEAST_FRAMES = 256 /* that are worth it */ };
+
 struct pelton_share {
     uint32_t n;
     uint64_t next; /* sequence */
+    bool over;     /* the file's last frame was given */
     struct pelton_stream *part[PELTON_MAX_DEVICES];
 };
 
@@ -26,10 +37,11 @@ bool pelton_share_wanted(const struct pelton_open_params *p)
     struct stat st;
     /* rectangles without a size mean the file's first picture, which only one stream decodes */
     bool sized = p->n_blur == 0 || p->blur_width;
-    return p->devices > 1 && sized && p->output.batch < 2 && p->bench.transport != PELTON_DEVICE &&
-           !p->uri && p->policy == PELTON_LOSSLESS && !p->fields && !p->n_wanted &&
-           !p->n_wanted_us && !p->realtime && p->views == PELTON_VIEW_BASE &&
-           p->on_error != PELTON_ON_ERROR_FAIL && fstat(p->fd, &st) == 0 && S_ISREG(st.st_mode);
+    return p->devices > 1 && sized && (!p->max_frames || p->max_frames > SHARE_LEAST_FRAMES) &&
+           p->output.batch < 2 && p->bench.transport != PELTON_DEVICE && !p->uri &&
+           p->policy == PELTON_LOSSLESS && !p->fields && !p->n_wanted && !p->n_wanted_us &&
+           !p->realtime && p->views == PELTON_VIEW_BASE && p->on_error != PELTON_ON_ERROR_FAIL &&
+           fstat(p->fd, &st) == 0 && S_ISREG(st.st_mode);
 }
 
 void pelton_share_close(struct pelton_share *share)
@@ -44,7 +56,8 @@ int pelton_share_start(struct pelton *conn, const struct pelton_open_params *par
 {
     struct pelton_share *share = calloc(1, sizeof(*share));
     struct wire_stretch stretch = {
-        .count = params->devices < PELTON_MAX_DEVICES ? params->devices : PELTON_MAX_DEVICES};
+        .count = params->devices < PELTON_MAX_DEVICES ? params->devices : PELTON_MAX_DEVICES,
+        .share = conn->last_object};
     if (!share)
         return pelton_fail(conn, PELTON_ERR_NOMEM, "", "out of memory");
     for (; share->n < stretch.count; share->n++) {
@@ -60,15 +73,24 @@ int pelton_share_start(struct pelton *conn, const struct pelton_open_params *par
     return PELTON_OK;
 }
 
+static bool share_joint(const struct pelton_share *share)
+{
+    return share->part[0]->joint;
+}
+
 /* Every stream has the same information. */
 int pelton_share_wait(struct pelton_share *share, int64_t deadline, const struct pelton_info **info)
 {
-    for (uint32_t i = 0; i < share->n; i++) {
-        int rc = pelton_stream_wait(share->part[i], deadline, info);
-        if (rc < 0)
-            return rc;
-    }
-    return PELTON_OK;
+    int rc = pelton_stream_wait(share->part[0], deadline, info);
+    for (uint32_t i = 1; rc >= 0 && i < share->n && !share_joint(share); i++)
+        rc = pelton_stream_wait(share->part[i], deadline, info);
+    return rc < 0 ? rc : PELTON_OK;
+}
+
+/* It has no stretch and gets none. */
+static bool share_without(const struct pelton_share *share, const struct pelton_stream *s)
+{
+    return s->refused && s != share->part[0] && share_joint(share);
 }
 
 /* The next step that the queues of the streams allow now. */
@@ -86,6 +108,8 @@ static struct share_choice share_choose(const struct pelton_share *share)
     struct share_choice c = {0};
     for (uint32_t i = 0; i < share->n; i++) {
         struct pelton_stream *s = share->part[i];
+        if (share_without(share, s))
+            continue;
         if (s->head && (!c.least || s->head->frame.sequence < c.least->head->frame.sequence)) {
             c.least = s;
             c.index = i;
@@ -117,7 +141,7 @@ static bool share_in_turn(const struct pelton_share *share, const struct share_c
     if (!c->least || c->least->head->frame.sequence != share->next)
         return false;
     share_others_over(share, c->index, &known);
-    return known || !(c->least->head->frame.flags & PELTON_FRAME_LAST);
+    return known || share_joint(share) || !(c->least->head->frame.flags & PELTON_FRAME_LAST);
 }
 
 /* Gives the frame to the caller. Its epoch names the stream, too. */
@@ -128,14 +152,15 @@ static void share_take(struct pelton_share *share, const struct share_choice *c,
     share->next = out->sequence + 1;
     out->epoch = out->epoch * share->n + c->index;
     bool known;
-    if (!share_others_over(share, c->index, &known))
+    if (!share_joint(share) && !share_others_over(share, c->index, &known))
         out->flags &= ~(uint32_t)PELTON_FRAME_LAST; /* of its stream only */
+    share->over = share_joint(share) && out->flags & PELTON_FRAME_LAST;
 }
 
 int pelton_share_next(struct pelton *conn, struct pelton_share *share, int64_t deadline,
                       struct pelton_frame *out)
 {
-    for (;;) {
+    while (!share->over) {
         struct share_choice c = share_choose(share);
         if (share_in_turn(share, &c) || (c.least && !c.waiting && !c.failed)) {
             share_take(share, &c, out);
@@ -153,6 +178,7 @@ int pelton_share_next(struct pelton *conn, struct pelton_share *share, int64_t d
                 return rc;
         }
     }
+    return 0;
 }
 
 void pelton_share_release(struct pelton_share *share, const struct pelton_frame *frame)
@@ -168,6 +194,8 @@ int pelton_share_stats(struct pelton_share *share, int64_t deadline, struct pelt
     struct pelton_stats sum = {0};
     for (uint32_t i = 0; i < share->n; i++) {
         struct pelton_stats s;
+        if (i > 0 && share_joint(share) && !share->part[i]->replied)
+            continue; /* its worker may still open the device */
         int rc = pelton_stream_stats(share->part[i], deadline, &s);
         if (rc < 0)
             return rc;

@@ -157,6 +157,7 @@ int pelton_stream_opened(struct pelton_stream *s, const struct frame *f,
         s->end = *refusal;
     } else if (f->h.type == WIRE_OPEN_REPLY) {
         wire_info_to(((const Pelton__OpenReply *)body)->info, &s->info);
+        s->joint = ((const Pelton__OpenReply *)body)->joint;
     } else {
         return pelton_die(s->conn, PELTON_ERR_PROTOCOL, "", "the daemon answered with a %s",
                           wire_type_name(f->h.type));

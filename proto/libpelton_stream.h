@@ -28,6 +28,7 @@ struct pelton_stream {
     enum pelton_pool_kind kind; /* that is wanted */
     uint32_t open_request;
     bool replied, refused, ended, credit_out;
+    bool joint;        /* as OpenReply says */
     char waiting[256]; /* why its source is not there; empty: it is */
     struct pelton_info info;
     struct pelton_failure end;  /* code 0: the source has ended */

@@ -209,6 +209,7 @@ void wire_open_from(const struct pelton_open_params *in, struct wire_stretch str
     out->transport = in->bench.transport;
     out->part = stretch.index;
     out->parts = stretch.count;
+    out->share = stretch.share;
     out->n_blur =
         4 * (size_t)(in->n_blur < PELTON_MAX_BLURS ? in->n_blur
                                                    : PELTON_MAX_BLURS); /* more were refused */
@@ -419,7 +420,7 @@ int wire_open_to(const Pelton__Open *in, struct pelton_open_params *out,
         (in->encoded && in->parts > 1) || !wire_batch_valid(out) ||
         (out->output.batch > 1 && in->parts > 1))
         return PELTON_ERR_USAGE;
-    *stretch = (struct wire_stretch){.index = in->part, .count = in->parts};
+    *stretch = (struct wire_stretch){.index = in->part, .count = in->parts, .share = in->share};
     return PELTON_OK;
 }
 #undef OPEN_COPY

@@ -11,6 +11,7 @@
  * they have in the whole file. */
 struct wire_stretch {
     uint32_t index, count; /* count 0 or 1: the whole file */
+    uint32_t share; /* not 0: the number of their group, and the daemon decides who has which */
 };
 
 #endif

@@ -111,13 +111,13 @@ static void ask_send(struct ask *a, struct worker_process *w)
 {
     a->worker_request = ++w->broker->last_request;
     if (a->controls) {
-        worker_send(w, WIRE_CONTROLS, a->worker_request, a->stream->wid, a->controls, -1);
+        worker_send(w, WIRE_CONTROLS, a->worker_request, a->stream->wid, a->controls, NULL, 0);
     } else if (a->stream) {
-        worker_send(w, WIRE_STATS, a->worker_request, a->stream->wid, NULL, -1);
+        worker_send(w, WIRE_STATS, a->worker_request, a->stream->wid, NULL, NULL, 0);
     } else {
         Pelton__Devices m = PELTON__DEVICES__INIT;
         m.current = a->current;
-        worker_send(w, WIRE_DEVICES, a->worker_request, 0, &m.base, -1);
+        worker_send(w, WIRE_DEVICES, a->worker_request, 0, &m.base, NULL, 0);
     }
 }
 

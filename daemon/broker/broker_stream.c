@@ -40,7 +40,7 @@ struct broker_stream *stream_create(struct client *c, const struct frame *f, Pro
     s->source.body = body;
     s->source.open = s->probe ? ((Pelton__Probe *)body)->source : (Pelton__Open *)body;
     s->source.own_blur = s->source.open->n_blur;
-    s->source.fd = -1;
+    s->source.fd = s->source.table = -1;
     delivery_init(&s->delivery, s->source.open->policy == PELTON_LOSSLESS);
     id_table_put(&c->streams, s->object_id, s);
     *b->streams_tail = s;
@@ -78,7 +78,7 @@ void stream_enter(struct broker_stream *s, enum stream_state state)
 void stream_withdraw(struct broker_stream *s)
 {
     if (s->state == STREAM_OPEN)
-        worker_send(s->worker, WIRE_CLOSE, 0, s->wid, NULL, -1);
+        worker_send(s->worker, WIRE_CLOSE, 0, s->wid, NULL, NULL, 0);
 }
 
 void stream_over(struct broker_stream *s, const struct pelton_failure *failure)
@@ -136,6 +136,8 @@ void stream_free(struct broker_stream *s)
     delivery_free(&s->delivery);
     if (s->source.fd >= 0)
         close(s->source.fd);
+    if (s->source.table >= 0)
+        close(s->source.table);
     wire_free(s->source.body);
     free(s->source.controls);
     free(s);

@@ -3,10 +3,15 @@
  * The devices of the daemon: see devices.h.
  *
  * The happy path with one device is that its worker opens it, and no question is asked. Several are
- * named by a list, or for "all" by the first worker. Each worker then opens its own device; when
- * all have, a new stream goes to the worker with the fewest. The failure modes are:
+ * named by a list, or for "all" by the first worker. A new stream goes to the worker with the
+ * fewest.
+ *
+ * Of a list each worker opens its own device, and streams wait for all of them. Of "all" the first
+ * stream waits for the first device alone. A further device is opened when a stream comes to its
+ * worker, and nobody else waits for it: a driver takes seconds for several. The failure modes are:
  * - The list is wrong, or one of its devices cannot be opened. Then none is used, because a user
  * who names devices means all of them.
+ * - One of "all" cannot be opened. Its stream goes to another one, and it gets none any more.
  * - A worker dies before it has answered. It is asked again after its restart.
  */
 #include "daemon/broker/devices.h"
@@ -83,6 +88,7 @@ bool devices_create(struct broker *b)
     worker_init(b, 0, list);
     if (list && strcmp(list, "all") == 0) {
         d->state = DEVICES_LIST;
+        d->all = true;
     } else if (list && strchr(list, ',')) {
         unsigned n = devices_split(b, list);
         d->state = n ? DEVICES_OPENING : DEVICES_WRONG;
@@ -96,6 +102,22 @@ void devices_free(struct broker *b)
     free(b->devices);
 }
 
+unsigned devices_awaited(const struct broker *b)
+{
+    return b->devices->all ? 1 : b->n_workers;
+}
+
+bool devices_passes_over(struct worker_process *w, const struct broker_stream *s, int code)
+{
+    const struct broker *b = w->broker;
+    if (code != PELTON_ERR_NO_DEVICE || w->ready || !b->devices->all || w == b->workers)
+        return false;
+    if (!w->unusable)
+        log_line(LOG_LEVEL_WARNING, "device %s cannot be opened; the others go on", w->device);
+    w->unusable = true;
+    return s->source.table < 0 && (s->source.fd < 0 || s->source.resumable);
+}
+
 void devices_ask(struct worker_process *w)
 {
     Pelton__Devices m = PELTON__DEVICES__INIT;
@@ -103,7 +125,7 @@ void devices_ask(struct worker_process *w)
         return;
     m.current = w->broker->devices->state == DEVICES_OPENING;
     w->question = ++w->broker->last_request;
-    worker_send(w, WIRE_DEVICES, w->question, 0, &m.base, -1);
+    worker_send(w, WIRE_DEVICES, w->question, 0, &m.base, NULL, 0);
 }
 
 /* Every usable hardware device by its UUID, where there are several. The first worker, started for
@@ -129,7 +151,7 @@ static void worker_answered(struct worker_process *w)
 {
     struct broker *b = w->broker;
     w->opened = true;
-    for (unsigned i = 0; i < b->n_workers; i++)
+    for (unsigned i = 0; i < devices_awaited(b); i++)
         if (!b->workers[i].opened)
             return;
     b->devices->state = DEVICES_READY;
@@ -159,8 +181,8 @@ void devices_opened(struct worker_process *w, const Pelton__Device *m)
 {
     struct broker *b = w->broker;
     struct broker_devices *d = b->devices;
-    if (w != b->workers)
-        return;
+    if (w != b->workers || d->state == DEVICES_LIST)
+        return; /* how many there are is not known yet */
     wire_device_to(m, &d->first);
     d->first.devices = b->n_workers;
     if (b->n_workers > 1) {
@@ -202,7 +224,8 @@ struct worker_process *devices_choose(const struct broker_stream *s, uint64_t no
     for (unsigned i = 0; i < b->n_workers; i++) {
         struct worker_process *w = &b->workers[i];
         unsigned n = streams_of(b, w);
-        if ((!best || n < fewest) && (!w->died || restart_possible(&w->restart, now_ms))) {
+        if ((!best || n < fewest) && !w->unusable &&
+            (!w->died || restart_possible(&w->restart, now_ms))) {
             best = w;
             fewest = n;
         }

@@ -13,12 +13,13 @@ enum { DEVICE_NAME_BYTES = 64 };
 enum devices_state {
     DEVICES_WRONG,   /* the list cannot be used */
     DEVICES_LIST,    /* the first worker has to say which there are */
-    DEVICES_OPENING, /* several: each worker has to open its own before any gets streams */
+    DEVICES_OPENING, /* several: devices_awaited have to be open before any gets streams */
     DEVICES_READY
 };
 
 struct broker_devices {
     enum devices_state state;
+    bool all;                                   /* not named by the user: those that there are */
     char names[WORKERS_MAX][DEVICE_NAME_BYTES]; /* where there are several */
     struct worker_process workers[WORKERS_MAX];
     struct pelton_failure failure; /* code not 0: a device could not be opened */
@@ -38,6 +39,12 @@ bool devices_answer(struct worker_process *w, const struct frame *f, const Proto
 void devices_lost(struct worker_process *w, uint64_t now_ms);
 /* Takes over what a worker says of the device that it has opened. */
 void devices_opened(struct worker_process *w, const Pelton__Device *m);
+/* The workers whose devices have to be open before the first stream: those of a list, because its
+ * user means all of them; of "all" the first. */
+unsigned devices_awaited(const struct broker *b);
+/* A worker could not open its device, as a stream's end says. True: the stream is to be given to
+ * another one. */
+bool devices_passes_over(struct worker_process *w, const struct broker_stream *s, int code);
 struct worker_process *devices_choose(const struct broker_stream *s, uint64_t now_ms);
 
 #endif

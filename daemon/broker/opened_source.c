@@ -16,6 +16,7 @@
 #include "daemon/broker/client_rights.h"
 #include "daemon/broker/descriptor_reserve.h"
 #include "daemon/broker/named.h"
+#include "daemon/broker/shared_file.h"
 #include "daemon/source_scheme.h"
 
 #include <errno.h>
@@ -333,7 +334,7 @@ int source_admit(struct broker_stream *s, struct frame *f, uint64_t now_ms,
                              "the decoding process died twice at this source before",
                              "please report this stream");
     }
-    return PELTON_OK;
+    return shared_file_admit(s, failure);
 }
 
 /* A description of its own, so that reading moves neither the client's offset nor that of a worker

@@ -74,6 +74,7 @@ void stream_send_info(struct broker_stream *s, const Pelton__Info *info)
     } else {
         Pelton__OpenReply m = PELTON__OPEN_REPLY__INIT;
         m.info = (Pelton__Info *)info;
+        m.joint = s->source.table >= 0;
         client_send(s->client, WIRE_OPEN_REPLY, s->open_request, s->object_id, &m.base);
     }
 }

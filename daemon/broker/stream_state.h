@@ -41,6 +41,7 @@ struct stream_source {
     bool live;                      /* it is opened again when it ends or fails (reconnect.c) */
     size_t own_blur;                /* values of open->blur that the client has asked for */
     off_t start_offset;             /* of fd */
+    int table;                      /* of a shared file (shared_file.c), or -1 */
     struct kept_controls *controls; /* of a camera without a name; NULL: none */
     struct named_source *origin;    /* that the address came from, also of a probe; NULL: none */
     struct named_source *named;     /* that it counts as a reader of; NULL: none, or not any more */

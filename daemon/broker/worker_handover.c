@@ -81,7 +81,7 @@ static bool devices_ready(struct broker *b, uint64_t now_ms)
         handover_refuse(b, NULL, &wrong);
         return false;
     }
-    for (unsigned i = 0; i < b->n_workers; i++)
+    for (unsigned i = 0; i < devices_awaited(b); i++)
         if (worker_have(&b->workers[i], now_ms))
             devices_ask(&b->workers[i]);
     return false;
@@ -102,7 +102,7 @@ static void stream_to_worker(struct broker_stream *s, uint64_t now_ms)
     uint32_t depth = o->depth;
     struct open_fields fields;
     bool owned;
-    int fd = source_descriptor(s, &owned);
+    int fds[2] = {source_descriptor(s, &owned), s->source.table};
     s->wid = ++s->broker->last_wid;
     s->retry.opened_ms = now_ms;
     d->sequence_base = s->source.live ? d->next_sequence : d->moved_base;
@@ -111,13 +111,16 @@ static void stream_to_worker(struct broker_stream *s, uint64_t now_ms)
     o->depth = delivery_pool_depth(s);
     o->uri = s->source.has_fd ? "" : uri; /* a path that was opened here goes as its descriptor */
     open_fields_attach(s, &fields);
-    worker_send(s->worker, s->probe ? WIRE_PROBE : WIRE_OPEN, 0, s->wid, s->source.body, fd);
+    worker_send(s->worker, s->probe ? WIRE_PROBE : WIRE_OPEN, 0, s->wid, s->source.body, fds,
+                fds[0] < 0   ? 0
+                : fds[1] < 0 ? 1
+                             : 2);
     open_fields_detach(s, &fields);
     o->uri = uri;
     o->name = name;
     o->depth = depth;
     if (owned)
-        close(fd);
+        close(fds[0]);
     source_sent(s);
     START_TRACE_FIRST("first stream to the worker");
     stream_enter(s, STREAM_OPEN);

@@ -178,10 +178,10 @@ int worker_start(struct worker_process *w, struct pelton_failure *failure)
 }
 
 void worker_send(struct worker_process *w, unsigned type, uint32_t request_id, uint32_t wid,
-                 const ProtobufCMessage *body, int fd)
+                 const ProtobufCMessage *body, const int *fds, unsigned n_fds)
 {
     if (worker_running(w))
-        channel_send(&w->ch, type, request_id, wid, body, &fd, fd >= 0);
+        channel_send(&w->ch, type, request_id, wid, body, fds, n_fds);
 }
 
 void worker_send_soon(struct worker_process *w, unsigned type, uint32_t wid,
@@ -197,12 +197,18 @@ void workers_flush(struct broker *b)
         channel_flush(&b->workers[i].ch);
 }
 
+/* One that still opens its device hears nothing, and has nothing to save. */
 static void worker_stop(struct worker_process *w)
 {
     if (!w->spawned || w->stopping)
         return;
-    channel_send(&w->ch, WIRE_SHUTDOWN, 0, 0, NULL, NULL, 0);
     w->stopping = true;
+    if (w->ready) {
+        channel_send(&w->ch, WIRE_SHUTDOWN, 0, 0, NULL, NULL, 0);
+    } else {
+        worker_end_now(w);
+        channel_close(&w->ch);
+    }
     w->stop_ms = uv_now(&w->broker->loop);
 }
 

@@ -10,9 +10,9 @@
 bool worker_running(const struct worker_process *w);
 /* 0, or -1 with the failure filled. */
 int worker_start(struct worker_process *w, struct pelton_failure *failure);
-/* Sends a message; fd -1: without a descriptor. A worker that does not run gets nothing. */
+/* Sends a message. A worker that does not run gets nothing. */
 void worker_send(struct worker_process *w, unsigned type, uint32_t request_id, uint32_t wid,
-                 const ProtobufCMessage *body, int fd);
+                 const ProtobufCMessage *body, const int *fds, unsigned n_fds);
 /* The same, at the end of the turn, with all others to this worker: workers_flush. */
 void worker_send_soon(struct worker_process *w, unsigned type, uint32_t wid,
                       const ProtobufCMessage *body);

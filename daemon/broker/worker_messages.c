@@ -58,6 +58,11 @@ static void on_end(struct worker_process *w, struct broker_stream *s, const Pelt
         worker_kill(w, "it has lost its device");
         return;
     }
+    if (devices_passes_over(w, s, failure.code)) {
+        s->worker = NULL;
+        stream_enter(s, STREAM_QUEUED);
+        return;
+    }
     wire_stats_to(m->stats, &s->totals);
     stream_over(s, &failure);
 }

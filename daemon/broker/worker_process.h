@@ -16,6 +16,7 @@ struct worker_process {
     struct broker *broker;
     const char *device; /* its --device; NULL: the -c values choose */
     bool died;          /* and has not been restarted since */
+    bool unusable;      /* its device cannot be opened, and others go on */
     struct restart_policy restart;
     struct restart_policy losses; /* of its device */
     struct broker_stream *trial;  /* see worker_recovery.c */

@@ -9,6 +9,7 @@
  * up by the device's thread, and all events have been called back.
  */
 #include "codec/parameter_sets.h"
+#include "daemon/stretch_table.h"
 #include "daemon/worker/engine/session_internal.h"
 #include "daemon/worker/source/live_source.h"
 #include "daemon/worker/steps/store.h"
@@ -38,6 +39,7 @@ static void *copy_list(const void *list, uint32_t count, size_t size, bool *fail
 static void session_free(struct session *s)
 {
     subscription_clear(&s->sub);
+    stretch_table_unmap(s->table);
     free(s->probe_sei.first);
     if (s->fd >= 0)
         close(s->fd);
@@ -102,6 +104,8 @@ int session_open(struct engine *e, const struct pelton_open_params *params,
         return PELTON_ERR_NOMEM;
     bool probe_only = extra->probe_only;
     s->stretch = extra->stretch;
+    s->table = extra->table;
+    s->join_bytes = extra->join_bytes;
     s->resume_sequence = extra->resume_sequence;
     s->probe_only = probe_only;
     s->shared = extra->shared;
@@ -119,7 +123,8 @@ int session_open(struct engine *e, const struct pelton_open_params *params,
     if (uv_thread_create(&s->thread, stream_thread_main, s)) {
         window_close(&s->window);
         engine_unlock(e);
-        s->fd = -1;
+        s->fd = -1; /* stays the caller's, as the table */
+        s->table = NULL;
         session_free(s);
         return PELTON_ERR_NOMEM;
     }

@@ -85,6 +85,10 @@ void engine_leave(struct engine *e);
 /* What a session is told beside the parameters of its reader. */
 struct session_extra {
     struct wire_stretch stretch;
+    /* Who decodes which stretch; NULL: every stretch.count-th. The session's once session_open has
+     * succeeded. */
+    struct stretch_table *table;
+    uint64_t join_bytes; /* of the file that are left, when this part still joins */
     uint64_t resume_sequence;
     bool probe_only;
     bool shared; /* all readers of the address share one connection */

@@ -67,24 +67,32 @@ static void device_send_current(struct worker_proto *w, uint32_t request_id)
     channel_send(&w->ch, WIRE_DEVICES_REPLY, request_id, 0, &m.base, NULL, 0);
 }
 
+/* A driver may take a quarter of a second for it, so the broker's first question gets the same
+ * list. */
+static bool devices_list(struct worker_proto *w)
+{
+    if (!w->found && gpu_list(&w->found, &w->n_found) < 0) {
+        w->found = NULL;
+        w->n_found = 0; /* no loader, no driver: no devices */
+    }
+    return w->found != NULL;
+}
+
 /* The device to open; NULL: the default. For "all" it is the first usable GPU, with its share of
  * the cores: the broker starts a worker for each of the others, by its UUID. On a machine without
  * any it is the default. */
 static const char *device_find(struct worker_proto *w)
 {
-    struct gpu_device_info *infos = NULL;
-    size_t count = 0;
     unsigned n = 0;
     const char *device = w->settings->engine.device;
     w->threads = (unsigned)w->settings->engine.threads;
     if (!device || strcmp(device, "all") != 0)
         return device;
-    if (gpu_list(&infos, &count) < 0)
+    if (!devices_list(w))
         return NULL;
-    for (size_t i = 0; i < count; i++)
-        if (infos[i].usable && !infos[i].software && n++ == 0)
-            wire_copy(w->uuid, sizeof(w->uuid), infos[i].uuid);
-    free(infos);
+    for (size_t i = 0; i < w->n_found; i++)
+        if (w->found[i].usable && !w->found[i].software && n++ == 0)
+            wire_copy(w->uuid, sizeof(w->uuid), w->found[i].uuid);
     if (n > 1)
         w->threads = ((w->threads ? w->threads : uv_available_parallelism()) + n - 1) / n;
     return n ? w->uuid : NULL;
@@ -298,15 +306,13 @@ void worker_answer_devices(struct worker_proto *w, const struct frame *f, const 
         worker_send_error(w, f, &failure);
         return;
     }
-    struct gpu_device_info *devices = NULL;
-    size_t count = 0;
-    if (gpu_list(&devices, &count) < 0)
-        count = 0; /* no loader, no driver: no devices */
+    devices_list(w);
+    const struct gpu_device_info *devices = w->found;
     Pelton__DevicesReply reply = PELTON__DEVICES_REPLY__INIT;
     Pelton__Device bodies[32], *list[32];
     reply.devices = list;
     reply.current = -1;
-    for (; reply.n_devices < count && reply.n_devices < 32; reply.n_devices++) {
+    for (; reply.n_devices < w->n_found && reply.n_devices < 32; reply.n_devices++) {
         size_t i = reply.n_devices;
         device_message(&devices[i], &bodies[i]);
         list[i] = &bodies[i];
@@ -314,7 +320,9 @@ void worker_answer_devices(struct worker_proto *w, const struct frame *f, const 
             reply.current = (int32_t)i;
     }
     channel_send(&w->ch, WIRE_DEVICES_REPLY, f->h.request_id, 0, &reply.base, NULL, 0);
-    free(devices);
+    free(w->found);
+    w->found = NULL; /* later questions find what there is then */
+    w->n_found = 0;
 }
 
 /* ---- the end ---- */

@@ -5,6 +5,7 @@
 #include "daemon/worker/worker_internal.h"
 
 #include "daemon/log.h"
+#include "daemon/stretch_table.h"
 #include "proto/start_trace.h"
 
 #include <stdlib.h>
@@ -174,6 +175,7 @@ void worker_stream_free(struct worker_stream *ws)
     while (*link != ws)
         link = &(*link)->next;
     *link = ws->next;
+    stretch_table_unmap(ws->table);
     free(ws);
 }
 

@@ -22,16 +22,19 @@ struct worker_stream {
     struct session *session;         /* one of these */
     struct transcoding *transcoding; /* one */
     struct camera_reader *camera;    /* one */
+    struct stretch_table *table;     /* until a session takes it; NULL: none */
 };
 
 struct worker_proto {
     uv_loop_t loop;
     const struct settings *settings;
     struct channel ch;
-    struct gpu *gpu;                    /* the one device of this process; NULL: not needed yet */
-    bool lavc;                          /* libavcodec decodes; the device is a software one */
-    unsigned threads;                   /* of the engine */
-    char uuid[64];                      /* of the device, where "all" were asked for */
+    struct gpu *gpu;               /* the one device of this process; NULL: not needed yet */
+    bool lavc;                     /* libavcodec decodes; the device is a software one */
+    unsigned threads;              /* of the engine */
+    char uuid[64];                 /* of the device, where "all" were asked for */
+    struct gpu_device_info *found; /* then, until the broker has asked; NULL: none */
+    size_t n_found;
     struct engine *engine;              /* on the device; NULL: not needed yet */
     struct camera_host *cameras;        /* on the same device; NULL: none was asked for yet */
     struct camera_encodings *encodings; /* of them */

@@ -9,6 +9,7 @@
 #include "codec/h264_sei.h"
 #include "daemon/log.h"
 #include "daemon/quota.h"
+#include "daemon/stretch_table.h"
 #include "daemon/worker/camera/v4l2.h"
 #include "daemon/worker/encoding/camera_encodings.h"
 #include "daemon/worker/open_address.h"
@@ -182,6 +183,8 @@ static int session_start(struct worker_stream *ws, const Pelton__Open *m,
                          bool encodes, struct pelton_failure *failure)
 {
     struct session_extra extra = {.stretch = *stretch,
+                                  .table = ws->table,
+                                  .join_bytes = ws->worker->settings->debug.share_kib << 10,
                                   .resume_sequence = m->resume_sequence,
                                   .probe_only = ws->probe,
                                   .shared = m->shared};
@@ -189,8 +192,11 @@ static int session_start(struct worker_stream *ws, const Pelton__Open *m,
     if (rc == 0 && p->encoded && p->n_blur && !encodes && !ws->probe)
         rc = refuse_bytes(m->name, failure);
     extra.encodings = encodes ? ws->worker->encodings : NULL;
-    return rc ? rc
-              : session_open(ws->worker->engine, p, &extra, &worker_callbacks, ws, &ws->session);
+    if (rc == 0)
+        rc = session_open(ws->worker->engine, p, &extra, &worker_callbacks, ws, &ws->session);
+    if (rc == 0)
+        ws->table = NULL; /* the session's */
+    return rc;
 }
 
 static int stream_start(struct worker_stream *ws, const Pelton__Open *m, int fd,
@@ -221,6 +227,22 @@ static int stream_start(struct worker_stream *ws, const Pelton__Open *m, int fd,
     return rc;
 }
 
+/* Which stretches of a shared file are this stream's. Without it they would be every n-th. */
+static int table_take(struct worker_stream *ws, struct frame *f, struct pelton_failure *failure)
+{
+    int fd = frame_take_fd(f, 1);
+    if (fd < 0)
+        return 0;
+    ws->table = stretch_table_map(fd);
+    close(fd);
+    if (ws->table)
+        return 0;
+    failure->code = PELTON_ERR_NOMEM;
+    wire_copy(failure->cause, sizeof(failure->cause),
+              "the table of a shared file cannot be mapped");
+    return failure->code;
+}
+
 void worker_open_stream(struct worker_proto *w, struct frame *f, const Pelton__Open *m)
 {
     struct worker_stream *ws = calloc(1, sizeof(*ws)),
@@ -237,7 +259,9 @@ void worker_open_stream(struct worker_proto *w, struct frame *f, const Pelton__O
     ws->next = w->streams;
     w->streams = ws;
     failure = (struct pelton_failure){0};
-    int rc = stream_start(ws, m, frame_take_fd(f, 0), &failure);
+    int rc = table_take(ws, f, &failure);
+    if (rc == 0)
+        rc = stream_start(ws, m, frame_take_fd(f, 0), &failure);
     if (rc < 0) {
         if (!failure.code) {
             failure.code = rc;

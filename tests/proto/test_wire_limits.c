@@ -272,7 +272,7 @@ static void open_is_cut(void **state)
     struct pelton_open_params p = {.n_blur = PELTON_MAX_BLURS + 1,
                                    .output = {.n_mean = 5, .crop = {.y = 1}}};
     Pelton__Open o;
-    wire_open_from(&p, (struct wire_stretch){1, 2}, &o);
+    wire_open_from(&p, (struct wire_stretch){1, 2, 3}, &o);
     assert_int_equal(o.n_blur, 4 * PELTON_MAX_BLURS);
     assert_int_equal(o.n_mean, 4);
     assert_int_equal(o.n_scale, 4);

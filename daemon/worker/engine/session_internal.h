@@ -25,6 +25,8 @@ struct session {
      * device's thread). */
     struct pelton_open_params params;
     struct wire_stretch stretch;
+    struct stretch_table *table; /* see session_extra */
+    uint64_t join_bytes;
     char *uri, *name, *pix_fmt;
     int fd;
     bool probe_only, shared;

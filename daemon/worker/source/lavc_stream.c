@@ -400,12 +400,12 @@ void lavc_deliver(struct lavc_stream *l)
     }
 }
 
-void lavc_finish(struct lavc_stream *l, bool last)
+void lavc_finish(struct lavc_stream *l, bool last, uint64_t frames)
 {
     struct output *out = l->outputs;
     while (out && out->next)
         out = out->next;
-    if (out && last)
+    if (out && last && (!frames || delivery_of(out)->frame.sequence + 1 == frames))
         delivery_of(out)->frame.flags |= PELTON_FRAME_LAST;
     l->all_came = true;
     lavc_deliver(l);

@@ -39,6 +39,7 @@ void lavc_output(struct lavc_stream *l, struct delivery *out);
 void lavc_deliver(struct lavc_stream *l);
 /* The source is at its end, or begins again: all samples come now. */
 void lavc_flush(struct lavc_stream *l);
-/* After the source's last frame. last: it gets PELTON_FRAME_LAST. */
-void lavc_finish(struct lavc_stream *l, bool last);
+/* After the source's last frame. last: it gets PELTON_FRAME_LAST, if its number is the last of
+ * `frames`; 0: always. */
+void lavc_finish(struct lavc_stream *l, bool last, uint64_t frames);
 #endif

@@ -376,7 +376,7 @@ static void stream_close(struct stream *st)
     stream_account_cpu(st);
     if (s->probe_only)
         s->window.abort = true;
-    stream_set_last(s);
+    stream_set_last(st);
     s->window.source_ended = true;
     if (s->lavc)
         thread_frames_end(s);
@@ -404,7 +404,11 @@ void stream_thread_main(void *session)
     }
     st->session = s;
     st->engine = s->engine;
-    st->stretch = (struct stretch){.index = s->stretch.index, .count = s->stretch.count};
+    st->stretch = (struct stretch){.index = s->stretch.index,
+                                   .count = s->stretch.count,
+                                   .table = s->table,
+                                   .join_bytes = s->join_bytes};
+    stretch_begin(&st->stretch);
     st->probe.start_ns = now_ns();
     st->loop_begin = TIMESTAMPS_NONE;
     st->info.start_pts = INT64_MIN;

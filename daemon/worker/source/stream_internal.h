@@ -140,7 +140,10 @@ void stream_give_output(struct stream *st, struct delivery *out);
 /* A frame of the second view; last: its base frame does not come any more. Takes the reference of
  * pic. */
 void stream_output_second(struct stream *st, struct h264_picture *pic, bool last);
-/* The last frame that waits gets PELTON_FRAME_LAST. Under the engine's lock. */
-void stream_set_last(struct session *s);
+/* Of a whole file that is shared, once all have been counted; 0: it is not shared. */
+uint64_t stream_frames(const struct stream *st);
+/* The last frame that waits gets PELTON_FRAME_LAST, if no other part has a later one. Under the
+ * engine's lock. */
+void stream_set_last(struct stream *st);
 
 #endif

@@ -91,7 +91,7 @@ void stream_lavc_feed(struct stream *st, const AVPacket *packet, int64_t tag)
 bool stream_lavc_leave(struct stream *st, struct h264_picture *pic, const char *why)
 {
     lavc_flush(st->lavc);
-    lavc_finish(st->lavc, false);
+    lavc_finish(st->lavc, false, 0);
     h264_picture_unref(pic->damage.previous); /* the device has no samples of it */
     pic->damage.previous = NULL;
     return device_takes_over(st, why);
@@ -101,7 +101,7 @@ void stream_lavc_close(struct stream *st)
 {
     struct session *s = st->session;
     if (st->lavc && s->lavc)
-        lavc_finish(st->lavc, true);
+        lavc_finish(st->lavc, true, stream_frames(st));
     h264_stream_free(st->codec); /* its pictures go before those who answer for them */
     st->codec = NULL;
     lavc_stream_free(st->lavc);

@@ -13,12 +13,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-void stream_set_last(struct session *s)
+uint64_t stream_frames(const struct stream *st)
 {
-    struct output *last = s->window.outputs;
+    return st->session->table ? st->sequence : 0;
+}
+
+void stream_set_last(struct stream *st)
+{
+    const uint64_t frames = stream_frames(st);
+    struct output *last = st->session->window.outputs;
     while (last && last->next)
         last = last->next;
-    if (last)
+    if (last && (!frames || delivery_of(last)->frame.sequence + 1 == frames))
         delivery_of(last)->frame.flags |= PELTON_FRAME_LAST;
 }
 
@@ -310,6 +316,14 @@ static void picture_note(struct stream *st, struct h264_picture *pic)
     h264_picture_unref(pic);
 }
 
+static uint64_t bytes_left(const struct stream *st)
+{
+    const struct source *src = &st->source;
+    if (src->size < 0 || st->session->params.loop)
+        return UINT64_MAX;
+    return src->position < src->size ? (uint64_t)(src->size - src->position) : 0;
+}
+
 void stream_drain(struct stream *st)
 {
     struct session *s = st->session;
@@ -332,7 +346,7 @@ void stream_drain(struct stream *st)
         }
         if (st->selection.chosen.maker)
             picture_note(st, pic);
-        else if (stretch_leaves_out(&st->stretch, pic))
+        else if (stretch_leaves_out(&st->stretch, pic, bytes_left(st)))
             h264_picture_unref(pic);
         else if (st->selection.active)
             selection_add(st, pic);

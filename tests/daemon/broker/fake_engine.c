@@ -14,9 +14,11 @@
  *   lost=N           GPU lost before frame N
  *
  * A URI in place of a descriptor is itself the script. A device has the name that was asked for.
- * The device "none" does not exist; "crash" makes the process die. libavcodec is there if it is
- * named.
+ * The device "none" does not exist; "crash" makes the process die; "slow:MS" takes
+ * so many milliseconds to open. libavcodec is there if it is named. FAKE_DEVICES in the environment
+ * lists the devices of the machine by their UUIDs, with commas between them.
  */
+#include "daemon/stretch_table.h"
 #include "daemon/worker/session.h"
 #include "daemon/worker/source/lavc_decoder.h"
 #include "gpu/engine/driver_cache.h"
@@ -29,6 +31,8 @@
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
+
+enum { DEVICES_MOST = 16 };
 
 struct gpu {
     struct gpu_device_info info;
@@ -58,6 +62,7 @@ struct session {
     bool probe_only, opened, announced, closing;
     uint64_t sequence, resume, max_frames;
     uint32_t part, parts;
+    struct stretch_table *table;
     enum pelton_transport transport;
     uint32_t epoch, generation;
     uint32_t held[64]; /* generation of each slot in a reader's hands, 0 free */
@@ -90,6 +95,8 @@ int gpu_open(const struct gpu_params *params, struct gpu **out)
     }
     if (params->device && strcmp(params->device, "crash") == 0)
         raise(SIGKILL);
+    if (params->device && strncmp(params->device, "slow:", 5) == 0)
+        uv_sleep((unsigned)atoi(params->device + 5));
     struct gpu *g = calloc(1, sizeof(*g));
     if (!g)
         return GPU_ERR_NOMEM;
@@ -163,16 +170,20 @@ uint32_t engine_entropy_pictures(struct engine *e)
 
 int gpu_list(struct gpu_device_info **out, size_t *count)
 {
-    struct gpu_device_info *list = calloc(2, sizeof(*list));
-    strcpy(list[0].name, "fake");
-    strcpy(list[1].name, "other");
-    for (int i = 0; i < 2; i++) {
-        snprintf(list[i].uuid, sizeof(list[i].uuid), "00000000-0000-0000-0000-00000000000%d",
-                 i + 1);
-        list[i].usable = true;
+    const char *names = getenv("FAKE_DEVICES");
+    struct gpu_device_info *list = calloc(DEVICES_MOST, sizeof(*list));
+    size_t n = 0;
+    if (!names)
+        names = "00000000-0000-0000-0000-000000000001,00000000-0000-0000-0000-000000000002";
+    while (*names && n < DEVICES_MOST) {
+        size_t length = strcspn(names, ",");
+        strcpy(list[n].name, n ? "other" : "fake");
+        snprintf(list[n].uuid, sizeof(list[n].uuid), "%.*s", (int)length, names);
+        list[n++].usable = true;
+        names += length + (names[length] == ',');
     }
     *out = list;
-    *count = 2;
+    *count = n;
     return 0;
 }
 
@@ -294,6 +305,7 @@ static void on_closed(uv_handle_t *handle)
     *link = s->next;
     pool_drop(s);
     s->callbacks->on_end(s->ctx, &s->failure, &s->stats);
+    stretch_table_unmap(s->table);
     free(s);
     if (e->closed && !e->sessions) {
         e->closed(e->closed_ctx);
@@ -371,7 +383,7 @@ static bool last_frame(const struct session *s)
 {
     uint64_t next = s->sequence + 1, gop = (uint64_t)s->script.gop,
              frames = (uint64_t)s->script.frames;
-    if (s->parts > 1 && next % gop == 0)
+    if (s->parts > 1 && !s->table && next % gop == 0)
         next += gop * (s->parts - 1);
     return next >= frames;
 }
@@ -398,14 +410,28 @@ static void announce(struct session *s, uint32_t slot)
     s->callbacks->on_frame(s->ctx, &f);
 }
 
-/* One frame; false where none can be made now. */
-static bool produce(struct session *s)
+/* Whether another part has the next frame. A part joins where it comes to a stretch that is open.
+ */
+static bool is_left_out(const struct session *s)
+{
+    uint64_t stretch = s->sequence / (uint64_t)s->script.gop;
+    if (s->parts < 2)
+        return false;
+    if (!s->table)
+        return stretch % s->parts != s->part;
+    if (stretch_table_owner(s->table, stretch) == STRETCH_NOBODY)
+        stretch_table_join(s->table, s->part);
+    return stretch_table_assign(s->table, stretch) != (int)s->part;
+}
+
+/* One frame; false where none can be made now. Those of other parts take no time: *made counts this
+ * part's. */
+static bool produce(struct session *s, int *made)
 {
     script_events(s);
     if (s->closing)
         return false;
-    bool left_out = s->parts > 1 && s->sequence / (uint64_t)s->script.gop % s->parts != s->part;
-    bool wanted = s->sequence >= s->resume && !left_out;
+    bool left_out = is_left_out(s), wanted = s->sequence >= s->resume && !left_out;
     bool new_epoch = s->script.epoch && s->sequence % (uint64_t)s->script.epoch == 0;
     if (wanted && (!s->announced || new_epoch)) {
         s->announced = true;
@@ -421,6 +447,7 @@ static bool produce(struct session *s)
     s->stats.gpu_entropy_pictures += s->script.entropy > 0;
     s->stats.gpu_entropy += 1e-3 * (double)s->script.entropy;
     s->sequence++;
+    *made += !left_out;
     return true;
 }
 
@@ -429,7 +456,7 @@ static void on_timer(uv_timer_t *timer)
     struct session *s = timer->data;
     if (!s->opened && !open_source(s))
         return;
-    for (int i = 0; i < (s->script.interval ? 1 : 8) && produce(s); i++) {
+    for (int made = 0; made < (s->script.interval ? 1 : 8) && produce(s, &made);) {
     }
 }
 
@@ -449,6 +476,7 @@ int session_open(struct engine *e, const struct pelton_open_params *params,
     s->transport = params->bench.transport;
     s->part = extra->stretch.index;
     s->parts = extra->stretch.count;
+    s->table = extra->table;
     snprintf(s->name, sizeof(s->name), "%s", params->name);
     script_read(s, params->fd, params->uri);
     if (s->script.gop < 1)

@@ -126,7 +126,7 @@ int worker_start(struct worker_process *w, struct pelton_failure *failure)
 }
 
 void worker_send(struct worker_process *w, unsigned type, uint32_t request_id, uint32_t wid,
-                 const ProtobufCMessage *body, int fd)
+                 const ProtobufCMessage *body, const int *fds, unsigned n_fds)
 {
     char detail[64];
     if (!worker_running(w))
@@ -138,7 +138,7 @@ void worker_send(struct worker_process *w, unsigned type, uint32_t request_id, u
 void worker_send_soon(struct worker_process *w, unsigned type, uint32_t wid,
                       const ProtobufCMessage *body)
 {
-    worker_send(w, type, 0, wid, body, -1);
+    worker_send(w, type, 0, wid, body, NULL, 0);
 }
 
 void links_worker_dies(struct worker_process *w)

@@ -284,7 +284,7 @@ static void lies_about_slots(void)
 /* Only libpelton sets these numbers; another client may send any. */
 static void refuses_odd_stretches(void)
 {
-    static const struct wire_stretch odd[] = {{3, 3}, {1, 0}, {0, PELTON_MAX_DEVICES + 1}};
+    static const struct wire_stretch odd[] = {{3, 3, 0}, {1, 0, 0}, {0, PELTON_MAX_DEVICES + 1, 0}};
     struct daemon d;
     struct raw r;
     struct frame f;

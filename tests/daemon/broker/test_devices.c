@@ -83,9 +83,10 @@ static void all_devices(void)
     CHECK_INT(count, 2);
     free(list);
     struct pelton_stream *s = must_open(conn, "frames=5", NULL);
-    CHECK_INT(workers(pids, 3), 2);
+    CHECK_INT(workers(pids, 3), 1); /* the other one is not needed yet */
     CHECK_INT(pelton_device(conn, &device), 0);
     CHECK_TEXT(device.name, "00000000-0000-0000-0000-000000000001 and 1 more");
+    CHECK_INT(device.devices, 2);
     CHECK_INT(drain_stream(s, 0), 5);
     CHECK(kill(pids[0], SIGKILL) == 0); /* the next one gets the device by its name */
     CHECK(process_ends(pids[0], WAIT_MS));
@@ -99,6 +100,43 @@ static void all_devices(void)
     }
     pelton_stream_close(s);
     pelton_close(conn);
+}
+
+/* The first stream waits for the first device alone. */
+static void slow_device(void)
+{
+    struct pelton_spawn_params p = {.program = fake_program(), .device = "all", .log_fd = -1};
+    struct pelton *conn = NULL;
+    int64_t start = now_ms();
+    CHECK(setenv("FAKE_DEVICES", "fast,slow:60000", 1) == 0);
+    CHECK_INT(pelton_spawn(&p, WAIT_MS, &conn), 0);
+    struct pelton_stream *first = must_open(conn, "frames=50", NULL), *second = NULL;
+    struct pelton_open_params o = script_params(script_fd("frames=5"), "second");
+    CHECK_INT(pelton_open_start(conn, &o, &second), 0);
+    close(o.fd);
+    CHECK_INT(drain_stream(first, 0), 50);
+    pelton_stream_close(first);
+    pelton_close(conn); /* it waits for no device either */
+    CHECK(now_ms() - start < 60000 - LATE_MS);
+}
+
+/* Nobody has named the device that fails. */
+static void device_fails(void)
+{
+    struct pelton_spawn_params p = {
+        .program = fake_program(), .device = "all", .log_fd = open("/dev/null", O_WRONLY)};
+    struct pelton *conn = NULL;
+    struct pelton_stream *s[4];
+    CHECK(setenv("FAKE_DEVICES", "a,none,c", 1) == 0);
+    CHECK_INT(pelton_spawn(&p, WAIT_MS, &conn), 0);
+    for (int i = 0; i < 4; i++)
+        s[i] = must_open(conn, "frames=20", NULL);
+    for (int i = 0; i < 4; i++) {
+        CHECK_INT(drain_stream(s[i], 0), 20);
+        pelton_stream_close(s[i]);
+    }
+    pelton_close(conn);
+    close(p.log_fd);
 }
 
 static void refused(const char *list, int code, const char *cause)
@@ -136,6 +174,8 @@ int main(int argc, char **argv)
         {"streams_are_shared", streams_are_shared},
         {"dead_worker_is_passed_over", dead_worker_is_passed_over},
         {"all_devices", all_devices},
+        {"slow_device", slow_device},
+        {"device_fails", device_fails},
         {"wrong_lists", wrong_lists},
     };
     return tests_main(argc, argv, tests, sizeof(tests) / sizeof(*tests));

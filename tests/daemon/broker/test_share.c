@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * One file on several devices: each worker makes its own stretches, and the reader gets every frame
- * once, in order.
+ * once, in order. No device is waited for.
  */
 #include "tests/daemon/broker/harness.h"
 
@@ -13,7 +13,7 @@ enum { DEVICES = 3, FRAMES = 200 };
 
 static struct pelton *spawn(void)
 {
-    const char *values[] = {"device=a,b,c", NULL};
+    const char *values[] = {"device=a,b,c", "debug.share_kib=0", NULL};
     return must_spawn(values);
 }
 
@@ -68,10 +68,10 @@ static void frames_are_released_out_of_order(void)
 {
     struct pelton *conn = spawn();
     struct pelton_stream *s = must_share(conn, params_of("frames=200 gop=1 slots=4"));
-    struct pelton_frame held[DEVICES * 2];
+    struct pelton_frame held[DEVICES];
     for (uint64_t n = 0; n < FRAMES; n++) {
-        struct pelton_frame *f = &held[n % (DEVICES * 2)];
-        if (n >= DEVICES * 2) {
+        struct pelton_frame *f = &held[n % DEVICES];
+        if (n >= DEVICES) {
             check_pels(f);
             pelton_release(s, f);
         }
@@ -150,6 +150,80 @@ static void not_shared(void)
     pelton_close(conn);
 }
 
+/* The file is too short: the first part has all of it. */
+static void short_file(void)
+{
+    const char *values[] = {"device=a,b,c", NULL};
+    struct pelton *conn = must_spawn(values);
+    struct pelton_stream *s = must_share(conn, params_of("frames=40 gop=4"));
+    struct pelton_frame f;
+    for (uint64_t n = 0; n < 40; n++) {
+        must_next(s, n, &f);
+        CHECK_INT(f.epoch % DEVICES, 0);
+        CHECK_INT((f.flags & PELTON_FRAME_LAST) != 0, n == 39);
+        pelton_release(s, &f);
+    }
+    CHECK_INT(pelton_next(s, WAIT_MS, &f), 0);
+    pelton_stream_close(s);
+    pelton_close(conn);
+}
+
+static struct pelton *spawn_all(const char *devices)
+{
+    const char *values[] = {"debug.share_kib=0", NULL};
+    struct pelton_spawn_params p = {
+        .program = fake_program(), .device = "all", .extra = values, .log_fd = -1};
+    struct pelton *conn = NULL;
+    CHECK(setenv("FAKE_DEVICES", devices, 1) == 0);
+    CHECK_INT(pelton_spawn(&p, WAIT_MS, &conn), 0);
+    return conn;
+}
+
+/* Neither the first frame nor the last one waits for it, nor the end of everything. */
+static void slow_device(void)
+{
+    int64_t start = now_ms();
+    struct pelton *conn = spawn_all("fast,slow:60000,slow:60000");
+    struct pelton_stream *s = must_share(conn, params_of("frames=200 gop=5"));
+    struct pelton_stats stats;
+    CHECK_INT(drain_stream(s, 0), FRAMES);
+    CHECK_INT(pelton_stats(s, WAIT_MS, &stats), 0);
+    CHECK_INT(stats.frames, FRAMES);
+    pelton_stream_close(s);
+    pelton_close(conn);
+    CHECK(now_ms() - start < 60000 - LATE_MS);
+}
+
+/* It takes part once it is there. */
+static void late_device(void)
+{
+    struct pelton *conn = spawn_all("fast,slow:300,fast too");
+    struct pelton_stream *s = must_share(conn, params_of("frames=1000000 gop=5 interval=1"));
+    struct pelton_frame f;
+    uint64_t n = 0, of_late = 0;
+    int64_t start = now_ms();
+    while (of_late < 20 && now_ms() - start < WAIT_MS) {
+        must_next(s, n++, &f);
+        of_late += f.epoch % DEVICES == 1;
+        check_pels(&f);
+        pelton_release(s, &f);
+    }
+    CHECK_INT(of_late, 20);
+    CHECK(n > 20); /* the others had frames, too */
+    pelton_stream_close(s);
+    pelton_close(conn);
+}
+
+/* A part whose device cannot be opened has no stretch. */
+static void absent_device(void)
+{
+    struct pelton *conn = spawn_all("a,none,c");
+    struct pelton_stream *s = must_share(conn, params_of("frames=200 gop=5"));
+    CHECK_INT(drain_stream(s, 0), FRAMES);
+    pelton_stream_close(s);
+    pelton_close(conn);
+}
+
 int main(int argc, char **argv)
 {
     static const struct test tests[] = {
@@ -160,6 +234,10 @@ int main(int argc, char **argv)
         {"a_part_fails", a_part_fails},
         {"refusals_and_time_outs", refusals_and_time_outs},
         {"not_shared", not_shared},
+        {"short_file", short_file},
+        {"slow_device", slow_device},
+        {"late_device", late_device},
+        {"absent_device", absent_device},
     };
     return tests_main(argc, argv, tests, sizeof(tests) / sizeof(*tests));
 }
