@@ -465,8 +465,8 @@ static void encoding_limits(void **state)
     ANEW(true, p.encode.rate = PELTON_RATE_BITS);
     ANEW(false, p.encode.rate = PELTON_RATE_BITS + 1);
     ANEW(false, p.encode.quality = 52);
-    ANEW(false, p.encode.bit_rate = UINT32_MAX);
-    ANEW(false, p.encode.buffer = UINT32_MAX);
+    ANEW(false, p.encode.bit_rate = UINT64_MAX);
+    ANEW(false, p.encode.buffer = UINT64_MAX);
     ANEW(true, p.encode.profile = PELTON_PROFILE_HIGH);
     ANEW(false, p.encode.profile = PELTON_PROFILE_HIGH + 1);
     ANEW(true, p.encode.level = 255);
