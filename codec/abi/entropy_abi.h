@@ -15,15 +15,22 @@
 /* Contexts of ChromaArrayType 0 and 1. */
 #define ENT_CONTEXTS 460
 /* Limits of PicWidthInMbs: edges above are read two macroblocks ahead. ENT_MAX_BYTES limits a
- * slice, so that its time stays below the hang limit of drivers: this many bytes take 0.3 s on an
- * H200, and 0.6 s among two thousand slices. */
+ * slice: positions in it are counted in bits. */
 #define ENT_MIN_WIDTH 3
 #define ENT_MAX_WIDTH 512
-#define ENT_MAX_BYTES (1u << 18)
+#define ENT_MAX_BYTES (1u << 28)
 #define ENT_PADDING   3 /* least zero bytes behind a slice: reading stops there */
 /* Whole bytes between the end of slice data and the byte of the stop bit: x264 leaves up to two.
  * More are of another unit, or the bins are wrong. */
 #define ENT_BYTES_BEHIND 2
+
+/* A dispatch decodes a piece of each slice: rows that add up to this weight or a little more. So
+ * its time stays below the hang limit of drivers. The weight is in bytes, with ENT_MB_WEIGHT for
+ * each macroblock. 256 KiB take 0.3 s on an H200, and 0.6 s among two thousand slices. */
+#define ENT_PIECE     (1u << 18)
+#define ENT_MB_WEIGHT 3
+/* The same on software devices: llvmpipe ends loops after 65535 iterations. */
+#define ENT_PIECE_SOFTWARE 1024
 
 /* ent_slice.flags */
 #define ENT_FIELD             1  /* a field picture: scans and contexts */
@@ -62,11 +69,23 @@ struct ent_slice {
 #define ENT_COMPLETE 1 /* all macroblocks up to end_mb, without an error */
 /* an error of the bitstream, or too few coefficient blocks: h264_slice_decode tells which */
 #define ENT_FAILED 2
+#define ENT_PAUSED 3 /* the next dispatch goes on */
 
 /* 8 bytes */
 struct ent_result {
     REC_U32 status;
     REC_U32 mbs; /* macroblocks decoded */
+};
+
+/* All that a slice has between two pieces, at the beginning of a row. The shader's alone.
+ * 492 bytes. */
+struct ent_state {
+    REC_U32 mb_addr, ring;
+    REC_U32 coeff_block_next, coeff_block_end;
+    REC_U32 range, value, next_half; /* of the CABAC engine */
+    REC_U8 contexts[ENT_CONTEXTS];
+    REC_I8 qp, ahead;
+    REC_U8 last_delta, reserved;
 };
 
 /* Roots of ent_tables.tree, of mb_type by slice type and of sub_mb_type. */
@@ -111,6 +130,7 @@ struct ent_tables {
 #ifndef VULKAN
 _Static_assert(sizeof(struct ent_slice) == 60, "ent_slice");
 _Static_assert(sizeof(struct ent_result) == 8, "ent_result");
+_Static_assert(sizeof(struct ent_state) == 492, "ent_state");
 _Static_assert(sizeof(struct ent_tables) == 5464, "ent_tables");
 #endif
 

@@ -26,7 +26,7 @@ struct gpu_entropy_batch *gpu_entropy_begin(struct gpu_entropy *e)
         }
         b->state = BATCH_FILLING;
         b->picture_count = b->slice_count = b->mbs = b->coeff_blocks = b->bytes = b->lines =
-            b->reserved = b->copy_count = 0;
+            b->reserved = b->copy_count = b->heaviest = 0;
         b->staged = 0;
         b->resident = false;
         b->fetch = NULL;
@@ -74,6 +74,12 @@ static bool slice_valid(const struct ent_slice *s, const struct batch_picture *p
            (s->chroma_blocks == 0 || s->chroma_blocks == 4);
 }
 
+/* As the shader counts it; no more than this is decoded. */
+static uint32_t slice_weight(const struct ent_slice *s)
+{
+    return s->size + ENT_MB_WEIGHT * (s->end_mb - s->first_mb);
+}
+
 int gpu_entropy_add_slice(struct gpu_entropy_batch *b, uint32_t picture,
                           const struct ent_slice *slice, size_t size)
 {
@@ -92,6 +98,7 @@ int gpu_entropy_add_slice(struct gpu_entropy_batch *b, uint32_t picture,
     s.coeff_block_count = pic->coeff_block_most;
     s.picture = picture;
     s.line = b->lines;
+    b->heaviest = slice_weight(&s) > b->heaviest ? slice_weight(&s) : b->heaviest;
     b->lines += s.mb_width < s.end_mb - s.first_mb ? s.mb_width : s.end_mb - s.first_mb;
     memcpy(b->up.map + b->slice_count * sizeof(s), &s, sizeof(s));
     b->slices[b->slice_count++] = (struct batch_slice){picture, s.end_mb - s.first_mb};
@@ -141,12 +148,13 @@ static void record_dispatch(struct gpu_entropy_batch *b, struct gpu_submission *
                   ENTROPY_BIT(ENT_BIND_MBS) | ENTROPY_BIT(ENT_BIND_MOTION) |
                       ENTROPY_BIT(ENT_BIND_SYNTAX) | ENTROPY_BIT(ENT_BIND_COEFFS) |
                       ENTROPY_BIT(ENT_BIND_RESULTS) | ENTROPY_BIT(ENT_BIND_COUNTS) |
-                      ENTROPY_BIT(ENT_BIND_LINES));
+                      ENTROPY_BIT(ENT_BIND_LINES) | ENTROPY_BIT(ENT_BIND_STATES));
     g->vk.vkCmdBindPipeline(s->commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
     g->vk.vkCmdBindDescriptorSets(s->commands, VK_PIPELINE_BIND_POINT_COMPUTE, e->layout->pipeline,
                                   0, 1, &b->set, 0, NULL);
+    const uint32_t push[2] = {b->slice_count, e->params.piece};
     g->vk.vkCmdPushConstants(s->commands, e->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                             sizeof(b->slice_count), &b->slice_count);
+                             sizeof(push), push);
     g->vk.vkCmdDispatch(s->commands, (b->slice_count + e->group - 1) / e->group, 1, 1);
     gpu_work_stamp(s, STAMP_SLICES);
 }
@@ -173,26 +181,35 @@ int gpu_entropy_prepare(struct gpu_entropy *e)
     return gpu_entropy_pipeline(e, &pipeline);
 }
 
-int gpu_entropy_submit(struct gpu_entropy_batch *b)
+/* A piece of each slice that has one. */
+static int submit_piece(struct gpu_entropy_batch *b)
 {
     VkPipeline pipeline = VK_NULL_HANDLE;
     struct gpu_submission *s;
     int err = GPU_OK;
-    if (b->state != BATCH_FILLING || !b->slice_count)
-        return GPU_ERR_INVALID;
     TRY(gpu_entropy_pipeline(b->e, &pipeline));
     TRY(gpu_work_begin(b->work, UINT64_MAX, &s));
     TRY(gpu_work_record(s, ENTROPY_PART_DECODE));
-    gpu_work_forget(s, UINT32_MAX); /* the host has waited for the last batch here */
+    gpu_work_forget(s, UINT32_MAX); /* the host has waited for the last one here */
     gpu_label_begin(b->e->g, s->commands, "entropy");
-    record_inputs(b, s);
+    if (b->state == BATCH_FILLING)
+        record_inputs(b, s);
     record_dispatch(b, s, pipeline);
     record_results(b, s);
     gpu_label_end(b->e->g, s->commands);
     TRY(gpu_work_submit(s));
     b->state = BATCH_DECODING;
+    b->pieces--;
 error:
     return err;
+}
+
+int gpu_entropy_submit(struct gpu_entropy_batch *b)
+{
+    if (b->state != BATCH_FILLING || !b->slice_count)
+        return GPU_ERR_INVALID;
+    b->pieces = b->heaviest / b->e->params.piece + 1; /* each but the last weighs that at least */
+    return submit_piece(b);
 }
 
 /* The outcome of each picture. */
@@ -212,6 +229,16 @@ static void read_results(struct gpu_entropy_batch *b)
             b->pictures[b->slices[i].picture].failed = true;
 }
 
+/* A device that goes on for ever is not believed. */
+static bool is_paused(const struct gpu_entropy_batch *b)
+{
+    const struct ent_result *results = (const struct ent_result *)b->results.map;
+    for (uint32_t i = 0; i < b->slice_count && b->pieces; i++)
+        if (results[i].status == ENT_PAUSED)
+            return true;
+    return false;
+}
+
 static void copy_staged(const struct gpu_entropy_batch *b)
 {
     for (uint32_t i = 0; i < b->copy_count; i++)
@@ -227,7 +254,7 @@ static void entropy_add_seconds(void *ctx, uint32_t name, double seconds)
 {
     struct gpu_entropy_batch *b = ctx;
     if (name == STAMP_SLICES)
-        b->seconds = seconds;
+        b->seconds += seconds;
 }
 
 /* A batch that was ended before is free, and nothing of it is wanted. */
@@ -236,8 +263,9 @@ void gpu_entropy_batch_done(void *ctx, const struct gpu_submission *s)
     struct gpu_entropy_batch *b = ctx;
     if (b->state == BATCH_DECODING) {
         gpu_work_times(s, entropy_add_seconds, b);
-        read_results(b);
-        b->state = BATCH_DECODED;
+        b->state = is_paused(b) ? BATCH_PAUSED : BATCH_DECODED;
+        if (b->state == BATCH_DECODED)
+            read_results(b);
     } else if (b->state == BATCH_FETCHING) {
         copy_staged(b);
         if (b->resident)
@@ -248,10 +276,12 @@ void gpu_entropy_batch_done(void *ctx, const struct gpu_submission *s)
 
 int gpu_entropy_poll(struct gpu_entropy_batch *b)
 {
-    if (!is_submitted(b))
-        return b->state == BATCH_DECODED || b->state == BATCH_FETCHED ? GPU_OK : GPU_ERR_INVALID;
-    int err = gpu_work_poll(b->work);
-    return err < 0 ? err : is_submitted(b);
+    int err = is_submitted(b) ? gpu_work_poll(b->work) : GPU_OK;
+    if (err >= 0 && b->state == BATCH_PAUSED)
+        err = submit_piece(b);
+    if (err < 0 || is_submitted(b))
+        return err < 0 ? err : 1;
+    return b->state == BATCH_DECODED || b->state == BATCH_FETCHED ? GPU_OK : GPU_ERR_INVALID;
 }
 
 int gpu_entropy_wait(struct gpu_entropy *e, uint64_t timeout_ns)

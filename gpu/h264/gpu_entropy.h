@@ -4,7 +4,7 @@
  * fills a batch with pictures and their slices, submits it, and polls until it is done. Then the
  * outcome of each picture is known. The caller fetches the arrays of good pictures into its own
  * memory and polls again; then the batch is free. A picture with an error in any slice is left to
- * the CPU.
+ * the CPU. Long slices take several submissions, which poll makes.
  *
  *   begin -> add_picture, (slice_bytes, add_slice).. -> submit -> poll 0 -> picture_ok, fetch.. ->
  * fetch_submit -> poll 0 -> end
@@ -25,7 +25,8 @@ struct gpu_entropy_params {
     /* in flight at most; each has a queue of its own where the device has so many */
     uint32_t batches;
     uint32_t pictures, slices, mbs, coeff_blocks, bytes; /* what one batch can hold */
-    const struct ent_tables *tables;                     /* h264_entropy_tables; copied */
+    uint32_t piece; /* weight of what a submission decodes of a slice; 0: the device's preset */
+    const struct ent_tables *tables; /* h264_entropy_tables; copied */
 };
 
 /* GPU_ERR_FEATURE where the device cannot hold such batches in one buffer each. */
@@ -53,8 +54,8 @@ int gpu_entropy_add_slice(struct gpu_entropy_batch *b, uint32_t picture,
 int gpu_entropy_submit(struct gpu_entropy_batch *b);
 /* 1 still at work, 0 done, negative error. */
 int gpu_entropy_poll(struct gpu_entropy_batch *b);
-/* Wait until any submitted batch is done: 0. Returns 1 after timeout_ns or when none is submitted,
- * or a negative error. */
+/* Wait until any submission of a batch is done: 0; poll tells whether it was the last. Returns 1
+ * after timeout_ns or when nothing is submitted, or a negative error. */
 int gpu_entropy_wait(struct gpu_entropy *e, uint64_t timeout_ns);
 /* After poll returned 0: true if the slices cover the picture and have no error; *coeff_blocks is
  * the number of coefficient blocks. */

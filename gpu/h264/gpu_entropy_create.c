@@ -29,6 +29,7 @@ static void buffer_sizes(const struct gpu_entropy_params *p, uint64_t sizes[ENT_
     sizes[ENT_BIND_RESULTS] = (uint64_t)p->slices * sizeof(struct ent_result);
     sizes[ENT_BIND_COUNTS] = (uint64_t)p->pictures * sizeof(uint32_t);
     sizes[ENT_BIND_LINES] = lines * ENTROPY_EDGE_BYTES;
+    sizes[ENT_BIND_STATES] = (uint64_t)p->slices * sizeof(struct ent_state);
 }
 
 static int create_buffers(struct gpu_entropy_batch *b)
@@ -161,12 +162,14 @@ int gpu_entropy_create(struct gpu *g, const struct gpu_entropy_params *params,
         return GPU_ERR_NOMEM;
     e->g = g;
     e->params = *params;
+    if (!e->params.piece)
+        e->params.piece = g->info.software ? ENT_PIECE_SOFTWARE : ENT_PIECE;
     choose_group(e);
     if (!params_fit(e)) {
         err = GPU_ERR_FEATURE;
         goto error;
     }
-    TRY(gpu_layout_get(g, &(struct gpu_bindings){.buffers = (1u << ENT_BINDINGS) - 1}, 4,
+    TRY(gpu_layout_get(g, &(struct gpu_bindings){.buffers = (1u << ENT_BINDINGS) - 1}, 8,
                        &e->layout));
     TRY(gpu_buffer_create_for(g, GPU_USE_ENTROPY | GPU_USE_NEEDED, sizeof(*params->tables),
                               VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,

@@ -20,6 +20,7 @@ enum entropy_state {
     BATCH_FREE,
     BATCH_FILLING,
     BATCH_DECODING,
+    BATCH_PAUSED, /* some slices have more pieces */
     BATCH_DECODED,
     BATCH_FETCHING,
     BATCH_FETCHED
@@ -50,6 +51,8 @@ struct gpu_entropy_batch {
     struct batch_picture *pictures;
     struct batch_slice *slices;
     uint32_t reserved; /* by gpu_entropy_slice_bytes */
+    uint32_t heaviest; /* most weight of a slice, see ENT_PIECE */
+    uint32_t pieces;   /* that are left at most */
 
     struct gpu_buffer up; /* slices, then bytes, of the host */
     struct gpu_buffer device[ENT_BINDINGS];
@@ -63,7 +66,7 @@ struct gpu_entropy_batch {
     struct gpu_work *work;        /* one submission at a time: decoding, then fetching */
     struct gpu_submission *fetch; /* that is being recorded, or NULL */
     bool resident;                /* some of it goes into an arena of the device */
-    double seconds;               /* of the dispatch */
+    double seconds;               /* of the dispatches */
     VkDescriptorPool descriptors;
     VkDescriptorSet set;
 };

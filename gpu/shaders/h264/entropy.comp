@@ -2,7 +2,8 @@
  *
  * Step 2 of one slice by one subgroup; a workgroup has ENT_GROUP_SLICES of them. The shader decodes
  * slice_data() (7.3.4) with CABAC into the records of its picture, as codec/slice_data.c does on
- * the CPU. The first thread parses. The others help to fill the tables in shared memory.
+ * the CPU. The first thread parses. The others help to fill the tables in shared memory. Of a long
+ * slice each dispatch decodes a piece.
  *
  * The bytes may be anything. Reads past the end of the slice give zeros, and the end of the slice
  * detects that at the latest. Every loop is bounded. Array indices follow from the slice's
@@ -19,12 +20,13 @@
 #include "gpu/shaders/lib/entropy_intra.glsl"
 #include "gpu/shaders/lib/entropy_inter.glsl"
 #include "gpu/shaders/lib/entropy_mb.glsl"
+#include "gpu/shaders/lib/entropy_pieces.glsl"
 
 layout(local_size_x_id = 0) in;
 
 layout(push_constant) uniform push
 {
-    uint slice_count;
+    uint slice_count, piece;
 };
 
 /* What is read again and again, by the threads of all slices */
@@ -52,17 +54,6 @@ void fill_tables()
         tree[i] = tables.tree[i];
 }
 
-/* 9.3.1.1, by the `step` threads of the slice */
-void fill_contexts(uint thread, uint step)
-{
-    int qp = clamp(int(slice.qp), 0, 51);
-    for (uint i = thread; i < uint(ENT_CONTEXTS); i += step) {
-        int m = int(tables.init[slice.model][i][0]), n = int(tables.init[slice.model][i][1]);
-        int pre = clamp(((m * qp) >> 4) + n, 1, 126);
-        contexts[context_base + i] = uint8_t(pre >= 64 ? (pre - 64) << 1 | 1 : (63 - pre) << 1);
-    }
-}
-
 /* llvmpipe leaves every loop once a thread has gone through 65535 iterations of loops; then the
  * records are of no use. */
 bool loops_run()
@@ -76,18 +67,25 @@ bool loops_run()
 void main()
 {
     const uint step = gl_WorkGroupSize.x / GROUP, thread = gl_LocalInvocationIndex % step;
-    uint member = gl_LocalInvocationIndex / step, index = gl_WorkGroupID.x * GROUP + member;
-    slice = slices[min(index, slice_count - 1u)];
+    uint member = gl_LocalInvocationIndex / step, place = gl_WorkGroupID.x * GROUP + member;
+    uint index = min(place, slice_count - 1u), before = results[index].status;
+    slice = slices[index];
     context_base = member * ENT_CONTEXTS;
     chroma_dc_base = member * 8u;
     field_pic = is_set(ENT_FIELD) ? 1u : 0u;
     fill_tables();
-    fill_contexts(thread, step);
+    fill_contexts(before == ENT_PAUSED, index, thread, step);
     barrier();
-    if (thread != 0u || index >= slice_count)
+    if (thread != 0u || place >= slice_count || (before != 0u && before != ENT_PAUSED))
         return;
     slice_begin();
-    uint status = slice_data() && loops_run() ? uint(ENT_COMPLETE) : uint(ENT_FAILED);
-    coeff_blocks_return();
+    if (before == ENT_PAUSED)
+        piece_resume(index);
+    uint status = slice_data(piece);
+    if (status == ENT_PAUSED)
+        piece_pause(index);
+    else
+        coeff_blocks_return();
+    status = loops_run() ? status : uint(ENT_FAILED);
     results[index] = ent_result(status, mb_addr - slice.first_mb);
 }

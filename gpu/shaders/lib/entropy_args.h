@@ -15,7 +15,8 @@
 #define ENT_BIND_RESULTS 7
 #define ENT_BIND_COUNTS  8
 #define ENT_BIND_LINES   9
-#define ENT_BINDINGS     10
+#define ENT_BIND_STATES  10
+#define ENT_BINDINGS     11
 
 /* Slices that a workgroup decodes, one subgroup each: so many where the device allows workgroups of
  * that size (docs/performance.md). */

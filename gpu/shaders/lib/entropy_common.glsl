@@ -50,7 +50,7 @@ layout(set = 0, binding = ENT_BIND_COEFFS, scalar) writeonly buffer coeff_buffer
 {
     int16_t coeffs[];
 };
-layout(set = 0, binding = ENT_BIND_RESULTS, scalar) writeonly buffer result_buffer
+layout(set = 0, binding = ENT_BIND_RESULTS, scalar) buffer result_buffer
 {
     ent_result results[];
 };
@@ -63,6 +63,10 @@ layout(set = 0, binding = ENT_BIND_COUNTS, std430) buffer count_buffer
 layout(set = 0, binding = ENT_BIND_LINES, std430) buffer line_buffer
 {
     uvec2 lines[];
+};
+layout(set = 0, binding = ENT_BIND_STATES, scalar) buffer state_buffer
+{
+    ent_state saved[];
 };
 
 /* What a macroblock leaves to the one below. */

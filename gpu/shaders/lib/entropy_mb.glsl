@@ -122,12 +122,19 @@ bool ends_at_stop_bit()
     return slice.size <= (engine_position() + 7u >> 3) + 1u + ENT_BYTES_BEHIND;
 }
 
-/* True when the slice has gone through to its end. */
-bool slice_data()
+/* Of what this dispatch has decoded. */
+uint piece_weight(uint first_bit, uint first_mb)
 {
+    return (engine_position() - first_bit >> 3) + ENT_MB_WEIGHT * (mb_addr - first_mb);
+}
+
+/* Rows that weigh `piece`, or all to the end of the slice. Returns the status. */
+uint slice_data(uint piece)
+{
+    uint first_bit = engine_position(), first_mb = mb_addr;
     [[dont_unroll]] do {
         if (mb_addr >= slice.end_mb)
-            return false;
+            return uint(ENT_FAILED);
         neighbours_find();
         mb_flags = coded_y = coded_c = nonzero = chroma_mode = 0u;
         coeff = coeff_block_next;
@@ -141,12 +148,14 @@ bool slice_data()
             macroblock(part, sub);
         write_record(part, sub);
         if (failed || engine_position() > slice.size * 8u)
-            return false;
+            return uint(ENT_FAILED);
         neighbours_publish();
         mb_addr++;
         mb_x = mb_x + 1u == slice.mb_width ? 0u : mb_x + 1u;
-    } while (!terminate());
-    return mb_addr == slice.end_mb && ends_at_stop_bit();
+        if (terminate())
+            return uint(mb_addr == slice.end_mb && ends_at_stop_bit() ? ENT_COMPLETE : ENT_FAILED);
+    } while (mb_x != 0u || piece_weight(first_bit, first_mb) < piece);
+    return uint(ENT_PAUSED);
 }
 
 #endif

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Streams for checkgpu --entropy and --motion, and the run of it."""
-import argparse, csv, pathlib, random, subprocess, sys, tempfile
+import argparse, csv, pathlib, random, re, subprocess, sys, tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1]))
@@ -45,8 +45,8 @@ def conformance(args, rng, count, samples, always=()):
     return [str(manifest.parent / name) for name in [*always, *(r["file"] for r in others)]]
 
 
-def run(option, text, pictures, damage, paths):
-    """checkgpu with the option for each of paths(args, folder, rng)."""
+def run(option, text, pictures, damage, paths, wanted=""):
+    """checkgpu with the option for each of paths(args, folder, rng). wanted: has to be printed."""
     p = argparse.ArgumentParser(description=text)
     t.add_arguments(p)
     p.add_argument("--streams", default=str(t.ROOT.parent / "shared/streams"))
@@ -62,4 +62,8 @@ def run(option, text, pictures, damage, paths):
         for path in paths(args, folder, rng):
             command += ["--" + option, path]
         sys.stdout.flush()
-        return subprocess.run(command, timeout=args.timeout).returncode
+        made = subprocess.run(command, timeout=args.timeout, stdout=subprocess.PIPE, text=True)
+    print(made.stdout, end="")
+    if not made.returncode and not re.search(wanted, made.stdout):
+        sys.exit(f"checkgpu has not printed {wanted!r}")
+    return made.returncode

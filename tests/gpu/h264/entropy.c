@@ -140,8 +140,11 @@ static int compare(const struct h264_picture *pic, const struct arrays *got, uin
 
 int entropy_finish(struct gpu_entropy *e, struct gpu_entropy_batch *b)
 {
-    int err = gpu_entropy_wait(e, UINT64_MAX);
-    return err < 0 ? err : gpu_entropy_poll(b);
+    int err;
+    while ((err = gpu_entropy_poll(b)) == 1)
+        if ((err = gpu_entropy_wait(e, UINT64_MAX)) < 0)
+            break;
+    return err;
 }
 
 /* Of every other picture in an arena the coefficients stay on the device. */
@@ -195,13 +198,14 @@ static int fetch(struct entropy *p, struct gpu_entropy_batch *b, struct h264_pic
 }
 
 /* Whether the GPU has no excuse: on llvmpipe a thread can go through so many iterations of loops
- * (entropy.comp), here estimated. */
+ * (entropy.comp), here estimated for a piece and the row that ends it, of four times the mean. */
 static bool must_pass(const struct entropy *p, const struct h264_picture *pic)
 {
     for (uint32_t i = 0; i < pic->slice_count; i++) {
         const struct h264_slice *slice = &pic->slices[i];
-        if (gpu_info(p->env->gpu)->software &&
-            150 * (slice->end_mb - slice->hdr.first_mb) + 22 * slice->nal_size > 60000)
+        size_t mbs = slice->end_mb - slice->hdr.first_mb, rows = mbs / pic->mb_width + 1;
+        size_t bytes = ENT_PIECE_SOFTWARE + 4 * slice->nal_size / rows;
+        if (gpu_info(p->env->gpu)->software && 150 * pic->mb_width + 22 * bytes > 60000)
             return false;
     }
     return true;

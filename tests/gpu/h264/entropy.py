@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Entropy decoding on the GPU (checkgpu --entropy). Inputs are streams of streamgen with the CABAC
 tools of the shaders, other ones every day, and some conformance streams if present. All of it is
-damaged too."""
-import sys
+damaged too. Slices of more than a piece (ENT_PIECE) come from x264, as noise."""
+import subprocess, sys
 
 import checkgpu_streams as streams
 
@@ -17,4 +17,17 @@ def paths(args, folder, rng):
         streams.conformance(args, rng, 12, 176 * 144)
 
 
-sys.exit(streams.run("entropy", __doc__, "6", "3", paths))
+def long_slices(args, folder, rng):
+    """An intra and an inter picture of 128 rows, each one slice of more than 256 KiB."""
+    path = f"{folder}/long.264"
+    subprocess.run(["x264", "--quiet", "--no-progress", "--demuxer", "raw", "--input-res",
+                    "64x2048", "--qp", "3", "--keyint", "2", "--preset", "ultrafast", "--cabac",
+                    "-o", path, "-"], input=rng.randbytes(2 * 64 * 2048 * 3 // 2), check=True)
+    return [path]
+
+
+failed = streams.run("entropy", __doc__, "6", "3", paths)
+if failed:
+    sys.exit(failed)
+# Not refused, either: on a software device in pieces of ENT_PIECE_SOFTWARE.
+sys.exit(streams.run("entropy", __doc__, "2", "3", long_slices, r" 2 equal; damaged: "))
