@@ -5,6 +5,7 @@
  */
 #include "codec/abi/entropy_abi.h"
 #include "codec/cabac.h"
+#include "codec/cavlc.h"
 #include "codec/h264_error.h"
 #include "codec/h264_export.h"
 #include "codec/macroblock.h"
@@ -16,8 +17,7 @@ _Static_assert(sizeof(struct h264_mb_syntax) == 8, "the shader writes two words"
 static bool slice_exports_entropy(const struct h264_slice *slice)
 {
     const struct h264_slice_header *hdr = &slice->hdr;
-    return slice->pps->entropy_coding_mode_flag &&
-           (hdr->type == H264_P || hdr->type == H264_B || hdr->type == H264_I) &&
+    return (hdr->type == H264_P || hdr->type == H264_B || hdr->type == H264_I) &&
            !hdr->redundant_pic_cnt && hdr->nal_unit_type != H264_NAL_PARTITION_A &&
            !slice->slice_group_map && slice->nal_size <= ENT_MAX_BYTES;
 }
@@ -49,26 +49,33 @@ int h264_slice_export_entropy(const struct h264_slice *slice, struct ent_slice *
 {
     const struct h264_sps *sps = slice->sps;
     const struct h264_pps *pps = slice->pps;
-    size_t start = (slice->data_bit_offset + 7) / 8; /* after cabac_alignment_one_bit */
+    bool cabac = pps->entropy_coding_mode_flag;
     size_t rbsp = h264_unescape(slice->nal, slice->nal_size, bytes, NULL);
-    if (start >= rbsp)
+    struct h264_bits bits;
+    h264_bits_init(&bits, bytes, rbsp);
+    bits.pos = slice->data_bit_offset;
+    if (cabac)
+        h264_bits_align(&bits); /* after cabac_alignment_one_bit */
+    if (bits.pos >= (cabac ? rbsp * 8 : bits.end))
         return H264_ERR_TRUNCATED;
     *size = rbsp + H264_BITS_PADDING;
+    rbsp = cabac ? rbsp : bits.size;
     *out = (struct ent_slice){
-        .start = (uint32_t)start,
+        .start = (uint32_t)bits.pos,
         .size = (uint32_t)rbsp,
         .first_mb = slice->hdr.first_mb,
         .end_mb = slice->end_mb,
         .mb_width = slice->pic->mb_width,
         .slice = slice->index,
         .type = slice->hdr.type,
-        .model = slice->hdr.type == H264_I ? 0 : (uint8_t)(1 + slice->hdr.cabac_init_idc),
+        .model = slice->hdr.type == H264_I || !cabac ? 0 : (uint8_t)(1 + slice->hdr.cabac_init_idc),
         .qp = slice->hdr.qp,
         .flags = (uint8_t)((slice->hdr.field_pic_flag ? ENT_FIELD : 0) |
                            (pps->transform_8x8_mode_flag ? ENT_TRANSFORM_8X8 : 0) |
                            (pps->constrained_intra_pred_flag ? ENT_CONSTRAINED_INTRA : 0) |
                            (sps->direct_8x8_inference_flag ? ENT_DIRECT_8X8 : 0) |
-                           (sps->qpprime_y_zero_transform_bypass_flag ? ENT_BYPASS : 0)),
+                           (sps->qpprime_y_zero_transform_bypass_flag ? ENT_BYPASS : 0) |
+                           (cabac ? 0 : ENT_CAVLC)),
         .chroma_qp_offset = {pps->chroma_qp_offset[0], pps->chroma_qp_offset[1]},
         .num_ref = {slice->hdr.num_ref[0], slice->hdr.num_ref[1]},
         .deblock_idc = slice->hdr.disable_deblocking_filter_idc,
@@ -161,6 +168,16 @@ static void category_tables(struct ent_tables *out)
         }
 }
 
+static void code_tables(struct ent_tables *out)
+{
+    memcpy(out->coeff_token, h264_cavlc_coeff_token, sizeof(out->coeff_token));
+    memcpy(out->coeff_token_8, h264_cavlc_coeff_token_8, sizeof(out->coeff_token_8));
+    memcpy(out->total_zeros, h264_cavlc_total_zeros, sizeof(out->total_zeros));
+    memcpy(out->total_zeros_420, h264_cavlc_total_zeros_420, sizeof(out->total_zeros_420));
+    memcpy(out->run_before, h264_cavlc_run_before, sizeof(out->run_before));
+    memcpy(out->cbp, h264_cavlc_cbp, sizeof(out->cbp));
+}
+
 void h264_entropy_tables(struct ent_tables *out)
 {
     memset(out, 0, sizeof(*out));
@@ -184,6 +201,7 @@ void h264_entropy_tables(struct ent_tables *out)
             tree[i].context | (uint32_t)tree[i].next[0] << 8 | (uint32_t)tree[i].next[1] << 16;
     type_tables(out);
     category_tables(out);
+    code_tables(out);
 }
 
 /* Of a slice: what is 0x80 above the length of each list, in the bytes where ref_idx has its

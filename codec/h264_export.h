@@ -21,9 +21,9 @@ struct h264_slice;
 struct ent_slice;
 struct ent_tables;
 
-/* Whether the GPU can decode all slices of pic: I, P and B slices in CABAC, 8 bits, 4:2:0 or 4:0:0,
- * within ENT_MIN_WIDTH, ENT_MAX_WIDTH and ENT_MAX_BYTES. They cover the picture in order. MBAFF,
- * slice groups, redundant slices and data partitions are excluded. */
+/* Whether the GPU can decode all slices of pic: I, P and B slices, 8 bits, 4:2:0 or 4:0:0, within
+ * ENT_MIN_WIDTH, ENT_MAX_WIDTH and ENT_MAX_BYTES. They cover the picture in order. MBAFF, slice
+ * groups, redundant slices and data partitions are excluded. */
 bool h264_picture_exports_entropy(const struct h264_picture *pic);
 /* Most bytes that h264_slice_export_entropy writes. */
 size_t h264_slice_entropy_size(const struct h264_slice *slice);
@@ -32,7 +32,7 @@ size_t h264_slice_entropy_size(const struct h264_slice *slice);
  * Returns H264_ERR_TRUNCATED where there is no slice data. */
 int h264_slice_export_entropy(const struct h264_slice *slice, struct ent_slice *out, uint8_t *bytes,
                               size_t *size);
-/* Tables of 9.3 for the shader. */
+/* Tables of 9.2 and 9.3 for the shader. */
 void h264_entropy_tables(struct ent_tables *out);
 
 /* Instead of h264_picture_alloc. The content of all arrays is undefined: it comes from the GPU.

@@ -38,12 +38,13 @@
 #define ENT_CONSTRAINED_INTRA 4  /* constrained_intra_pred_flag */
 #define ENT_DIRECT_8X8        8  /* direct_8x8_inference_flag */
 #define ENT_BYPASS            16 /* qpprime_y_zero_transform_bypass_flag */
+#define ENT_CAVLC             32 /* entropy_coding_mode_flag 0 */
 
 /* One slice. 60 bytes. */
 struct ent_slice {
     REC_U32 word;     /* its RBSP in the batch's bytes, in words of four */
-    REC_U32 start;    /* first byte of CABAC data in the RBSP */
-    REC_U32 size;     /* bytes of the RBSP */
+    REC_U32 start;    /* first bit of slice data in the RBSP; CABAC: of a byte */
+    REC_U32 size;     /* bytes of the RBSP; CAVLC: the last one has rbsp_stop_one_bit */
     REC_U32 first_mb; /* addresses [first_mb, end_mb) */
     REC_U32 end_mb;
     REC_U32 mb_width; /* PicWidthInMbs */
@@ -55,7 +56,7 @@ struct ent_slice {
     REC_U32 line;  /* first of its min(mb_width, macroblocks) edges in the batch's lines */
     REC_U32 slice; /* rec_mb.slice */
     REC_U8 type;   /* 0 P, 1 B, 2 I */
-    REC_U8 model;  /* 0: I; else 1 + cabac_init_idc */
+    REC_U8 model;  /* 0: I, CAVLC; else 1 + cabac_init_idc */
     REC_I8 qp;     /* SliceQPY */
     REC_U8 flags;  /* ENT_* */
     REC_I8 chroma_qp_offset[2];
@@ -82,7 +83,8 @@ struct ent_result {
 struct ent_state {
     REC_U32 mb_addr, ring;
     REC_U32 coeff_block_next, coeff_block_end;
-    REC_U32 range, value, next_half; /* of the CABAC engine */
+    REC_U32 value, next_half; /* of the CABAC engine, or the bit reader */
+    REC_U32 coder;            /* CABAC: range; CAVLC: what is left of mb_skip_run */
     REC_U8 contexts[ENT_CONTEXTS];
     REC_I8 qp, ahead;
     REC_U8 last_delta, reserved;
@@ -99,8 +101,8 @@ struct ent_state {
 /* the value of all of Table 9-36 but I_NxN, whose other bins follow */
 #define ENT_TREE_INTRA_16X16 63
 
-/* Tables of 9.3 and 8.5.6, filled by h264_entropy_tables: the shader has none of its own. Frame,
- * then field where there are two. */
+/* Tables of 9.2, 9.3 and 8.5.6, filled by h264_entropy_tables: the shader has none of its own.
+ * Frame, then field where there are two. */
 struct ent_tables {
     /* by pStateIdx << 1 | valMPS: rangeTabLPS, a byte each; the next one after the MPS | after the
      * LPS << 8 | valMPS << 31 */
@@ -125,13 +127,20 @@ struct ent_tables {
     /* by ctxBlockCat 0..5: first contexts of coded_block_flag (5: none), of both maps, of
      * coeff_abs_level_minus1 */
     REC_U16 category[2][6][4];
+    /* CAVLC, as codec/cavlc.h has them */
+    REC_U16 coeff_token[4][16][8];
+    REC_U8 coeff_token_8[64];
+    REC_U8 total_zeros[15][10][4];
+    REC_U8 total_zeros_420[3][4][4];
+    REC_U8 run_before[7][8];
+    REC_U8 cbp[2][2][48];
 };
 
 #ifndef VULKAN
 _Static_assert(sizeof(struct ent_slice) == 60, "ent_slice");
 _Static_assert(sizeof(struct ent_result) == 8, "ent_result");
 _Static_assert(sizeof(struct ent_state) == 492, "ent_state");
-_Static_assert(sizeof(struct ent_tables) == 5464, "ent_tables");
+_Static_assert(sizeof(struct ent_tables) == 7448, "ent_tables");
 #endif
 
 #endif

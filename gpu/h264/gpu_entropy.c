@@ -26,7 +26,7 @@ struct gpu_entropy_batch *gpu_entropy_begin(struct gpu_entropy *e)
         }
         b->state = BATCH_FILLING;
         b->picture_count = b->slice_count = b->mbs = b->coeff_blocks = b->bytes = b->lines =
-            b->reserved = b->copy_count = b->heaviest = 0;
+            b->reserved = b->copy_count = b->heaviest = b->codings = 0;
         b->staged = 0;
         b->resident = false;
         b->fetch = NULL;
@@ -67,11 +67,17 @@ uint8_t *gpu_entropy_slice_bytes(struct gpu_entropy_batch *b, size_t most)
 /* All that the shader relies on. */
 static bool slice_valid(const struct ent_slice *s, const struct batch_picture *pic, size_t size)
 {
-    return s->size <= ENT_MAX_BYTES && s->start < s->size && s->size + ENT_PADDING <= size &&
-           s->first_mb >= pic->next_mb && s->end_mb > s->first_mb && s->end_mb <= pic->mb_count &&
-           s->mb_width >= ENT_MIN_WIDTH && s->mb_width <= ENT_MAX_WIDTH && s->type <= 2 &&
-           s->model <= 3 && s->num_ref[0] <= REC_MAX_REFS && s->num_ref[1] <= REC_MAX_REFS &&
+    return s->size <= ENT_MAX_BYTES && s->size && s->start < s->size * 8 &&
+           s->size + ENT_PADDING <= size && s->first_mb >= pic->next_mb &&
+           s->end_mb > s->first_mb && s->end_mb <= pic->mb_count && s->mb_width >= ENT_MIN_WIDTH &&
+           s->mb_width <= ENT_MAX_WIDTH && s->type <= 2 && s->model <= 3 &&
+           s->num_ref[0] <= REC_MAX_REFS && s->num_ref[1] <= REC_MAX_REFS &&
            (s->chroma_blocks == 0 || s->chroma_blocks == 4);
+}
+
+static enum entropy_coding entropy_coding(const struct ent_slice *s)
+{
+    return s->flags & ENT_CAVLC ? ENTROPY_CAVLC : ENTROPY_CABAC;
 }
 
 /* As the shader counts it; no more than this is decoded. */
@@ -99,6 +105,7 @@ int gpu_entropy_add_slice(struct gpu_entropy_batch *b, uint32_t picture,
     s.picture = picture;
     s.line = b->lines;
     b->heaviest = slice_weight(&s) > b->heaviest ? slice_weight(&s) : b->heaviest;
+    b->codings |= 1u << entropy_coding(&s);
     b->lines += s.mb_width < s.end_mb - s.first_mb ? s.mb_width : s.end_mb - s.first_mb;
     memcpy(b->up.map + b->slice_count * sizeof(s), &s, sizeof(s));
     b->slices[b->slice_count++] = (struct batch_slice){picture, s.end_mb - s.first_mb};
@@ -139,8 +146,8 @@ static void record_inputs(struct gpu_entropy_batch *b, struct gpu_submission *s)
     gpu_work_stamp(s, STAMP_INPUTS);
 }
 
-static void record_dispatch(struct gpu_entropy_batch *b, struct gpu_submission *s,
-                            VkPipeline pipeline)
+/* Both codings work side by side, each on its own slices. */
+static void record_dispatches(struct gpu_entropy_batch *b, struct gpu_submission *s)
 {
     const struct gpu_entropy *e = b->e;
     struct gpu *g = e->g;
@@ -149,13 +156,16 @@ static void record_dispatch(struct gpu_entropy_batch *b, struct gpu_submission *
                       ENTROPY_BIT(ENT_BIND_SYNTAX) | ENTROPY_BIT(ENT_BIND_COEFFS) |
                       ENTROPY_BIT(ENT_BIND_RESULTS) | ENTROPY_BIT(ENT_BIND_COUNTS) |
                       ENTROPY_BIT(ENT_BIND_LINES) | ENTROPY_BIT(ENT_BIND_STATES));
-    g->vk.vkCmdBindPipeline(s->commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
     g->vk.vkCmdBindDescriptorSets(s->commands, VK_PIPELINE_BIND_POINT_COMPUTE, e->layout->pipeline,
                                   0, 1, &b->set, 0, NULL);
     const uint32_t push[2] = {b->slice_count, e->params.piece};
     g->vk.vkCmdPushConstants(s->commands, e->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0,
                              sizeof(push), push);
-    g->vk.vkCmdDispatch(s->commands, (b->slice_count + e->group - 1) / e->group, 1, 1);
+    for (uint32_t i = 0; i < ENTROPY_CODINGS; i++)
+        if (b->codings >> i & 1) {
+            g->vk.vkCmdBindPipeline(s->commands, VK_PIPELINE_BIND_POINT_COMPUTE, e->pipelines[i]);
+            g->vk.vkCmdDispatch(s->commands, (b->slice_count + e->group - 1) / e->group, 1, 1);
+        }
     gpu_work_stamp(s, STAMP_SLICES);
 }
 
@@ -175,26 +185,21 @@ static void record_results(struct gpu_entropy_batch *b, struct gpu_submission *s
     gpu_work_sync_host(s, ENTROPY_RESULTS);
 }
 
-int gpu_entropy_prepare(struct gpu_entropy *e)
-{
-    VkPipeline pipeline;
-    return gpu_entropy_pipeline(e, &pipeline);
-}
-
 /* A piece of each slice that has one. */
 static int submit_piece(struct gpu_entropy_batch *b)
 {
-    VkPipeline pipeline = VK_NULL_HANDLE;
     struct gpu_submission *s;
     int err = GPU_OK;
-    TRY(gpu_entropy_pipeline(b->e, &pipeline));
+    for (uint32_t i = 0; i < ENTROPY_CODINGS; i++)
+        if (b->codings >> i & 1)
+            TRY(gpu_entropy_prepare(b->e, i == ENTROPY_CAVLC));
     TRY(gpu_work_begin(b->work, UINT64_MAX, &s));
     TRY(gpu_work_record(s, ENTROPY_PART_DECODE));
     gpu_work_forget(s, UINT32_MAX); /* the host has waited for the last one here */
     gpu_label_begin(b->e->g, s->commands, "entropy");
     if (b->state == BATCH_FILLING)
         record_inputs(b, s);
-    record_dispatch(b, s, pipeline);
+    record_dispatches(b, s);
     record_results(b, s);
     gpu_label_end(b->e->g, s->commands);
     TRY(gpu_work_submit(s));

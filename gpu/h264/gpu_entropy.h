@@ -32,9 +32,9 @@ struct gpu_entropy_params {
 /* GPU_ERR_FEATURE where the device cannot hold such batches in one buffer each. */
 int gpu_entropy_create(struct gpu *g, const struct gpu_entropy_params *params,
                        struct gpu_entropy **out);
-/* Compile the shader, which may take a second. Without this call the first gpu_entropy_submit does.
- */
-int gpu_entropy_prepare(struct gpu_entropy *e);
+/* Compile the shader of a coding, which may take a second. Without this call the first
+ * gpu_entropy_submit with such a slice does. */
+int gpu_entropy_prepare(struct gpu_entropy *e, bool cavlc);
 void gpu_entropy_free(struct gpu_entropy *e); /* waits for submitted batches; NULL allowed */
 
 /* NULL: all are in use, or there is no memory for one more. */

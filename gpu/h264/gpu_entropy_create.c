@@ -6,6 +6,7 @@
 #include "gpu/h264/gpu_entropy_internal.h"
 
 #include "shaders/entropy.spv.h"
+#include "shaders/entropy_cavlc.spv.h"
 
 #include <stdlib.h>
 
@@ -109,16 +110,17 @@ void gpu_entropy_batch_free(struct gpu_entropy_batch *b)
     *b = (struct gpu_entropy_batch){0};
 }
 
-int gpu_entropy_pipeline(struct gpu_entropy *e, VkPipeline *out)
+int gpu_entropy_prepare(struct gpu_entropy *e, bool cavlc)
 {
     const uint32_t constants[2] = {e->threads * e->group, e->group};
-    int err = GPU_OK;
-    if (!e->pipeline)
-        err = gpu_pipeline_get(e->g, e->layout, shader_entropy, sizeof(shader_entropy), constants,
-                               2, "entropy", &e->pipeline);
-    if (err == GPU_OK)
-        *out = e->pipeline;
-    return err;
+    VkPipeline *out = &e->pipelines[cavlc ? ENTROPY_CAVLC : ENTROPY_CABAC];
+    if (*out)
+        return GPU_OK;
+    if (cavlc)
+        return gpu_pipeline_get(e->g, e->layout, shader_entropy_cavlc, sizeof(shader_entropy_cavlc),
+                                constants, 2, "entropy_cavlc", out);
+    return gpu_pipeline_get(e->g, e->layout, shader_entropy, sizeof(shader_entropy), constants, 2,
+                            "entropy", out);
 }
 
 static void choose_group(struct gpu_entropy *e)

@@ -26,6 +26,8 @@ enum entropy_state {
     BATCH_FETCHED
 };
 
+enum entropy_coding { ENTROPY_CABAC, ENTROPY_CAVLC, ENTROPY_CODINGS };
+
 struct batch_picture {
     uint32_t mb_base, mb_count, coeff_block_base, coeff_block_most;
     uint32_t next_mb;      /* slices cover the picture up to here */
@@ -53,6 +55,7 @@ struct gpu_entropy_batch {
     uint32_t reserved; /* by gpu_entropy_slice_bytes */
     uint32_t heaviest; /* most weight of a slice, see ENT_PIECE */
     uint32_t pieces;   /* that are left at most */
+    uint32_t codings;  /* 1 << enum entropy_coding of its slices */
 
     struct gpu_buffer up; /* slices, then bytes, of the host */
     struct gpu_buffer device[ENT_BINDINGS];
@@ -83,8 +86,8 @@ struct gpu_entropy {
     struct gpu_entropy_params params;
     struct gpu_buffer tables;
     const struct gpu_layout *layout;
-    VkPipeline pipeline;     /* the device's; when it is needed */
-    uint32_t threads, group; /* of a slice; slices of a workgroup */
+    VkPipeline pipelines[ENTROPY_CODINGS]; /* the device's; when they are needed */
+    uint32_t threads, group;               /* of a slice; slices of a workgroup */
     struct gpu_entropy_batch *batches;
     uint32_t batch_count; /* less than params.batches where memory was short */
 };
@@ -95,6 +98,5 @@ void gpu_entropy_batch_done(void *ctx, const struct gpu_submission *s);
 /* gpu_entropy_create.c */
 int gpu_entropy_batch_create(struct gpu_entropy *e, struct gpu_entropy_batch *b);
 void gpu_entropy_batch_free(struct gpu_entropy_batch *b); /* half built or not made: fine */
-int gpu_entropy_pipeline(struct gpu_entropy *e, VkPipeline *out);
 
 #endif

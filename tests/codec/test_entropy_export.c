@@ -85,7 +85,7 @@ static void test_sets(void **state)
 
     c = cabac_ctx();
     c.pps.cabac = 0;
-    expect_idr(c, false);
+    expect_idr(c, true);
 
     c = cabac_ctx();
     c.sps.field_coding = c.sps.mbaff = 1;
@@ -138,7 +138,7 @@ static void test_width(void **state)
 
 static void test_slice_groups(void **state)
 {
-    struct ctx c = cabac_ctx();
+    struct ctx c = plain_ctx(4, 1);
     c.pps.slice_groups = 1;
     expect_idr(c, false); /* one slice, which ends where the picture does */
     open_stream(&c);
@@ -154,7 +154,7 @@ static void test_slice_groups(void **state)
 
 static void test_slice_types(void **state)
 {
-    struct ctx c = cabac_ctx();
+    struct ctx c = plain_ctx(4, 1);
     open_stream(&c);
     assert_int_equal(slice(&c, IDR()), H264_OK);
     assert_int_equal(slice(&c, REF(H264_SP, .frame_num = 1, .poc_lsb = 2)), H264_OK);
@@ -173,7 +173,7 @@ static void test_slice_types(void **state)
 
 static void test_partitions(void **state)
 {
-    struct ctx c = cabac_ctx();
+    struct ctx c = plain_ctx(4, 1);
     open_stream(&c);
     assert_int_equal(slice(&c, IDR()), H264_OK);
     assert_int_equal(slice(&c, REF_P(.frame_num = 1, .poc_lsb = 2, .partition = 1)), H264_OK);
@@ -186,7 +186,7 @@ static void test_partitions(void **state)
 
 static void test_redundant(void **state)
 {
-    struct ctx c = cabac_ctx();
+    struct ctx c = plain_ctx(4, 1);
     c.pps.redundant = 1;
     open_stream(&c);
     assert_int_equal(slice(&c, IDR()), H264_OK);
@@ -247,6 +247,42 @@ static void test_bytes(void **state)
 
 /* ---- what is said of a slice ---- */
 
+/* CAVLC: slice data begin at any bit, and end in the last byte, which is not 0. */
+static void test_export_cavlc(void **state)
+{
+    struct ctx c = plain_ctx(4, 1);
+    struct ent_slice out;
+    uint8_t bytes[512], nal[512] = {0};
+    size_t size = 0;
+    open_stream(&c);
+    assert_int_equal(slice(&c, IDR()), H264_OK);
+    assert_int_equal(slice(&c, REF_P(.frame_num = 1, .poc_lsb = 2)), H264_OK);
+    flush(&c);
+    struct h264_slice *sl = &c.decoded[1]->slices[0];
+    uint8_t *whole = sl->nal;
+    size_t length = sl->nal_size;
+    memcpy(nal, whole, length);
+    nal[length - 1] |= 1;
+    nal[length] = 3;
+    sl->nal = nal;
+    sl->nal_size = length + 9;
+    assert_true(sl->nal_size <= sizeof(nal));
+    assert_int_equal(h264_slice_export_entropy(sl, &out, bytes, &size), H264_OK);
+    assert_int_equal(out.flags, ENT_CAVLC | ENT_DIRECT_8X8);
+    assert_int_equal(out.model, 0);
+    assert_int_equal(out.start, sl->data_bit_offset);
+    assert_int_equal(bytes[out.size - 1], 3);
+    assert_true(out.size < sl->nal_size && size > out.size + ENT_PADDING);
+    for (size_t i = out.size; i < size; i++)
+        assert_int_equal(bytes[i], 0);
+
+    sl->data_bit_offset = 8 * out.size - 1; /* where the stop bit is */
+    assert_int_equal(h264_slice_export_entropy(sl, &out, bytes, &size), H264_ERR_TRUNCATED);
+    sl->nal = whole;
+    sl->nal_size = length;
+    close_stream(&c);
+}
+
 static void test_export(void **state)
 {
     struct ctx c = cabac_ctx();
@@ -277,8 +313,8 @@ static void test_export(void **state)
     assert_int_equal(out.num_ref[0], 1);
     assert_int_equal(out.num_ref[1], 0);
     assert_int_equal(out.chroma_blocks, 4);
-    assert_int_equal(out.start, (sl->data_bit_offset + 7) / 8);
-    assert_true(out.start < out.size && size == out.size + H264_BITS_PADDING &&
+    assert_int_equal(out.start, (sl->data_bit_offset + 7) / 8 * 8);
+    assert_true(out.start < out.size * 8 && size == out.size + H264_BITS_PADDING &&
                 size <= h264_slice_entropy_size(sl));
     for (size_t i = out.size; i < size; i++)
         assert_int_equal(bytes[i], 0);
@@ -293,12 +329,13 @@ static void test_export(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_type),  cmocka_unit_test(test_field_pictures),
-        cmocka_unit_test(test_sets),        cmocka_unit_test(test_separate_planes),
-        cmocka_unit_test(test_width),       cmocka_unit_test(test_slice_groups),
-        cmocka_unit_test(test_slice_types), cmocka_unit_test(test_partitions),
-        cmocka_unit_test(test_redundant),   cmocka_unit_test(test_coverage),
-        cmocka_unit_test(test_bytes),       cmocka_unit_test(test_export),
+        cmocka_unit_test(test_every_type),   cmocka_unit_test(test_field_pictures),
+        cmocka_unit_test(test_sets),         cmocka_unit_test(test_separate_planes),
+        cmocka_unit_test(test_width),        cmocka_unit_test(test_slice_groups),
+        cmocka_unit_test(test_slice_types),  cmocka_unit_test(test_partitions),
+        cmocka_unit_test(test_redundant),    cmocka_unit_test(test_coverage),
+        cmocka_unit_test(test_bytes),        cmocka_unit_test(test_export),
+        cmocka_unit_test(test_export_cavlc),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

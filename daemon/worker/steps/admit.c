@@ -95,6 +95,9 @@ static void facts_of(const struct session *s, const struct picture *p, struct pi
     out->colocated_count = h264_picture_colocated(pic, out->colocated);
     if (!s->engine->entropy_gpu || p->pace == PACE_LIVE || !h264_picture_exports_entropy(pic))
         return;
+    if (s->engine->schedule.setting.tuning.cavlc == CAVLC_CODERS &&
+        !pic->slices[0].pps->entropy_coding_mode_flag)
+        return;
     out->entropy_gpu = true;
     out->motion_gpu = h264_picture_exports_motion(pic);
     for (uint32_t i = 0; i < pic->slice_count; i++) {

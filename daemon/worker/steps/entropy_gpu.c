@@ -85,12 +85,13 @@ static bool entropy_gpu_open(struct entropy_gpu *g)
                                         .tables = &tables};
     struct gpu_entropy *gpu = NULL;
     uint64_t limit = e->params.entropy_memory;
+    bool cavlc = !e->schedule.entropy.first->pic->slices[0].pps->entropy_coding_mode_flag;
     engine_unlock(e);
     START_TRACE_FIRST("entropy decoding on the GPU is wanted");
     h264_entropy_tables(&tables);
     int err = gpu_entropy_create(e->gpu, &params, &gpu);
     if (!err)
-        err = gpu_entropy_prepare(gpu);
+        err = gpu_entropy_prepare(gpu, cavlc);
     limit = limit ? limit : split_resident_limit(&e->schedule.setting);
     struct resident *resident = resident_create(e->gpu, limit);
     g->arrays = array_maker_start(&e->memory, resident);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Step 2 of one slice by one subgroup; a workgroup has ENT_GROUP_SLICES of them. The shader decodes
- * slice_data() (7.3.4) with CABAC into the records of its picture, as codec/slice_data.c does on
- * the CPU. The first thread parses. The others help to fill the tables in shared memory. Of a long
- * slice each dispatch decodes a piece.
+ * slice_data() (7.3.4) into the records of its picture, as codec/slice_data.c does on the CPU. The
+ * first thread parses. The others help to fill the tables in shared memory. Of a long slice each
+ * dispatch decodes a piece. Compiled twice: for slices in CABAC, and with PELTON_CAVLC for the
+ * others. Each leaves the slices of the other coding alone.
  *
  * The bytes may be anything. Reads past the end of the slice give zeros, and the end of the slice
  * detects that at the latest. Every loop is bounded. Array indices follow from the slice's
@@ -13,8 +14,17 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "gpu/shaders/lib/entropy_common.glsl"
+#include "gpu/shaders/lib/entropy_reader.glsl"
+#ifdef PELTON_CAVLC
+#include "gpu/shaders/lib/entropy_codes.glsl"
+#include "gpu/shaders/lib/entropy_blocks.glsl"
+#include "gpu/shaders/lib/entropy_block_cavlc.glsl"
+#else
 #include "gpu/shaders/lib/entropy_engine.glsl"
 #include "gpu/shaders/lib/entropy_elements.glsl"
+#include "gpu/shaders/lib/entropy_blocks.glsl"
+#include "gpu/shaders/lib/entropy_block_cabac.glsl"
+#endif
 #include "gpu/shaders/lib/entropy_residual.glsl"
 #include "gpu/shaders/lib/entropy_neighbours.glsl"
 #include "gpu/shaders/lib/entropy_intra.glsl"
@@ -35,8 +45,6 @@ void fill_tables()
     const uint step = gl_WorkGroupSize.x;
     for (uint i = gl_LocalInvocationIndex; i < 128u; i += step) {
         uint field = i >> 6, k = i & 63u;
-        states[i] = uvec2(tables.states[i][0], tables.states[i][1]);
-        table_8x8[i] = uint8_t(uint(tables.sig_8x8[field][k]) | uint(tables.last_8x8[k]) << 4);
         scan[field * SCANS + SCAN_8X8 + k] = tables.scan_8x8[field][k];
     }
     for (uint i = gl_LocalInvocationIndex; i < 32u; i += step) {
@@ -45,13 +53,9 @@ void fill_tables()
         /* the first of a coefficient block */
         scan[field * SCANS + SCAN_LUMA_DC + k] = uint8_t(uint(tables.scan_luma_dc[field][k]) * 16u);
     }
-    for (uint i = gl_LocalInvocationIndex; i < 12u; i += step)
-        for (int k = 0; k < 4; k++)
-            category[i][k] = tables.category[i / 6u][i % 6u][k];
     for (uint i = gl_LocalInvocationIndex; i < 52u; i += step)
         chroma_qpc[i] = tables.chroma_qpc[i];
-    for (uint i = gl_LocalInvocationIndex; i < uint(ENT_TREE_NODES); i += step)
-        tree[i] = tables.tree[i];
+    fill_coder_tables(step);
 }
 
 /* llvmpipe leaves every loop once a thread has gone through 65535 iterations of loops; then the
@@ -67,16 +71,17 @@ bool loops_run()
 void main()
 {
     const uint step = gl_WorkGroupSize.x / GROUP, thread = gl_LocalInvocationIndex % step;
-    uint member = gl_LocalInvocationIndex / step, place = gl_WorkGroupID.x * GROUP + member;
+    member = gl_LocalInvocationIndex / step;
+    uint place = gl_WorkGroupID.x * GROUP + member;
     uint index = min(place, slice_count - 1u), before = results[index].status;
     slice = slices[index];
-    context_base = member * ENT_CONTEXTS;
     chroma_dc_base = member * 8u;
     field_pic = is_set(ENT_FIELD) ? 1u : 0u;
     fill_tables();
     fill_contexts(before == ENT_PAUSED, index, thread, step);
     barrier();
-    if (thread != 0u || place >= slice_count || (before != 0u && before != ENT_PAUSED))
+    if (thread != 0u || place >= slice_count || is_set(ENT_CAVLC) != CAVLC ||
+        (before != 0u && before != ENT_PAUSED))
         return;
     slice_begin();
     if (before == ENT_PAUSED)

@@ -75,23 +75,25 @@ struct top_edge {
     /* nibbles, mode + 1, 0: none | coded_block_flag << 16: four columns of luma, two of Cb, two of
      * Cr */
     uint modes;
-    uvec4 mvd; /* |mvd|, 255 at most: 16 bits a column, x and y; two words for each list */
+    /* CABAC: |mvd|, 255 at most: 16 bits a column, x and y; two words for each list. CAVLC:
+     * total_coeff, a byte a column: four of luma; two of Cb, two of Cr. */
+    uvec4 mvd;
 };
 
 /* Shared memory decides how many slices are at work at once: a multiprocessor of an H200 has 48 KB
  * of it for compute shaders. So tables are there once for all slices of a workgroup, a context is a
- * byte, and lines of neighbours are not there. */
+ * byte, and lines of neighbours are not there. Here is what both codings have. */
 layout(constant_id = 1) const uint GROUP = ENT_GROUP_SLICES;
-shared uvec2 states[128];                      /* ent_tables.states */
-shared uint8_t contexts[GROUP * ENT_CONTEXTS]; /* the state each is in: index of states */
-/* frame, field: ctxIdxInc of significant_coeff_flag, of last_.. << 4 */
-shared uint8_t table_8x8[2 * 64];
 shared uint8_t scan[2 * 96]; /* frame, field: where a level goes, from these on: */
 const uint SCAN_4X4 = 0u, SCAN_LUMA_DC = 16u, SCAN_8X8 = 32u, SCANS = 96u;
-shared u16vec4 category[2 * 6]; /* frame, field: ent_tables.category */
 shared uint8_t chroma_qpc[52];
-shared uint tree[ENT_TREE_NODES]; /* ent_tables.tree */
 shared int16_t chroma_dc[GROUP * 8];
+
+#ifdef PELTON_CAVLC
+const bool CAVLC = true;
+#else
+const bool CAVLC = false;
+#endif
 
 /* mb_edge.flags of the CPU; all clear: not available */
 const uint EDGE_AVAILABLE = 1u, EDGE_INTRA = 2u, EDGE_CODED = 4u, EDGE_NOT_I_NXN = 8u,
@@ -108,8 +110,8 @@ const uint SUB_8X8 = REC_SUB_8X8, SUB_8X4 = REC_SUB_8X4, SUB_4X8 = REC_SUB_4X8,
 
 /* of the slice */
 ent_slice slice;
-/* the slice's part of shared memory; 1 where ENT_FIELD is set */
-uint context_base, chroma_dc_base, field_pic;
+/* the slice's place in the workgroup, its part of shared memory; 1 where ENT_FIELD is set */
+uint member, chroma_dc_base, field_pic;
 uint ring; /* macroblocks since the slice's first one, modulo mb_width */
 /* what is above the next macroblock, and above the one after that */
 top_edge next_edge, after_edge;
@@ -128,7 +130,8 @@ uint left_refs, top_refs;   /* ref_idx > 0: rows and columns, two bits for each 
 uint left_modes, top_modes; /* nibbles of rows and columns */
 /* the grids of all components; columns: four bits of luma, two of Cb, two of Cr */
 uint left_cbf[3], top_cbf;
-uvec4 left_mvd, top_mvd; /* rows and columns, two words for each list */
+uvec4 left_mvd, top_mvd;     /* rows and columns, two words for each list */
+uvec2 left_total, top_total; /* CAVLC: the same of total_coeff: luma, chroma */
 uint own_flags;
 uint intra_avail, deblock;
 uint cbp;
@@ -148,11 +151,6 @@ void store_edge(uint at, top_edge edge)
     lines[i] = uvec2(edge.flags, edge.modes);
     lines[i + 1u] = edge.mvd.xy;
     lines[i + 2u] = edge.mvd.zw;
-}
-
-uvec4 category_of(uint block)
-{
-    return uvec4(category[field_pic * 6u + block]);
 }
 
 bool is_set(uint flag)

@@ -69,16 +69,21 @@ uint mb_type()
     return type + (slice.type == I_SLICE ? 0u : slice.type == P_SLICE ? 5u : 23u);
 }
 
+uint sub_mb_type()
+{
+    return walk(slice.type == B_SLICE ? uint(ENT_TREE_SUB_B) : uint(ENT_TREE_SUB_P), 0u);
+}
+
 /* 9.3.3.1.1.6. Stops at 32, which no list allows. */
-uint ref_idx(uint inc)
+uint ref_idx(uint list, uint inc)
 {
     return unary(54u + inc, 58u, 59u, 32u);
 }
 
-/* UEG3 with signedValFlag 1, uCoff 9; sum: absMvdComp of A and B (9.3.3.1.1.7) */
-int mvd_component(uint base, uint sum)
+/* UEG3 with signedValFlag 1, uCoff 9; i: x or y; sum: absMvdComp of A and B (9.3.3.1.1.7) */
+int mvd_component(uint i, uint sum)
 {
-    uint v = 0u, at = base + (sum > 2u ? 1u : 0u) + (sum > 32u ? 1u : 0u);
+    uint base = 40u + 7u * i, v = 0u, at = base + (sum > 2u ? 1u : 0u) + (sum > 32u ? 1u : 0u);
     [[dont_unroll]] while (v < 9u && bin(at) != 0u) {
         v++;
         at = base + 2u + min(v, 4u);
@@ -95,6 +100,40 @@ int mb_qp_delta()
 {
     uint k = unary(60u + last_delta, 62u, 63u, 256u);
     return (k & 1u) != 0u ? int(k + 1u) / 2 : -int(k / 2u);
+}
+
+bool transform_size_8x8_flag()
+{
+    return bin(399u + flags_inc(EDGE_TRANSFORM_8X8)) != 0u;
+}
+
+/* Both contexts of intra modes stay in registers. */
+uint mode_flag_state, mode_rem_state;
+
+void modes_begin()
+{
+    mode_flag_state = uint(contexts[context_base + 68u]);
+    mode_rem_state = uint(contexts[context_base + 69u]);
+}
+
+void modes_end()
+{
+    contexts[context_base + 68u] = uint8_t(mode_flag_state);
+    contexts[context_base + 69u] = uint8_t(mode_rem_state);
+}
+
+/* -1: prev_intra4x4_pred_mode_flag, else rem_intra4x4_pred_mode */
+int intra_pred_mode()
+{
+    engine_ready();
+    if (decide(states[mode_flag_state], mode_flag_state))
+        return -1;
+    uint rem = 0u;
+    [[dont_unroll]] for (uint k = 1u; k < 8u; k <<= 1) {
+        engine_ready();
+        rem |= decide(states[mode_rem_state], mode_rem_state) ? k : 0u;
+    }
+    return int(rem);
 }
 
 uint intra_chroma_pred_mode()
@@ -120,6 +159,24 @@ uint coded_block_pattern()
     }
     v |= chroma << 4;
     return v;
+}
+
+bool mb_skipped()
+{
+    return slice.type != I_SLICE &&
+           bin((slice.type == B_SLICE ? 24u : 11u) + flags_inc(EDGE_CODED)) != 0u;
+}
+
+/* After a macroblock. */
+bool slice_ends()
+{
+    return terminate();
+}
+
+/* 9.3.1.2: the last bit that was read is the stop bit, or near it. */
+bool ends_at_stop_bit()
+{
+    return slice.size <= (engine_position() + 7u >> 3) + 1u + ENT_BYTES_BEHIND;
 }
 
 #endif

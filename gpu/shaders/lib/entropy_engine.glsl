@@ -10,17 +10,59 @@
 #ifndef PELTON_ENTROPY_ENGINE_GLSL
 #define PELTON_ENTROPY_ENGINE_GLSL
 
-uint range; /* 256..510 << 23 between bins */
-uint value;
-int ahead;
-uint next_half, end_half; /* 16 bits of the batch's bytes: to be read next, behind the slice */
+shared uvec2 states[128];                      /* ent_tables.states */
+shared uint8_t contexts[GROUP * ENT_CONTEXTS]; /* the state each is in: index of states */
+/* frame, field: ctxIdxInc of significant_coeff_flag, of last_.. << 4 */
+shared uint8_t table_8x8[2 * 64];
+shared u16vec4 category[2 * 6];   /* frame, field: ent_tables.category */
+shared uint tree[ENT_TREE_NODES]; /* ent_tables.tree */
 
-/* Past the end is a half of zeros (ENT_PADDING), which is read again and again. */
-uint fetch_half()
+uint context_base; /* the slice's part of contexts */
+uint range;        /* 256..510 << 23 between bins */
+
+void fill_coder_tables(uint step)
 {
-    uint h = uint(halves[min(next_half, end_half)]);
-    next_half++;
-    return (h << 8 | h >> 8) & 0xffffu;
+    for (uint i = gl_LocalInvocationIndex; i < 128u; i += step) {
+        states[i] = uvec2(tables.states[i][0], tables.states[i][1]);
+        table_8x8[i] =
+            uint8_t(uint(tables.sig_8x8[i >> 6][i & 63u]) | uint(tables.last_8x8[i & 63u]) << 4);
+    }
+    for (uint i = gl_LocalInvocationIndex; i < 12u; i += step)
+        for (int k = 0; k < 4; k++)
+            category[i][k] = tables.category[i / 6u][i % 6u][k];
+    for (uint i = gl_LocalInvocationIndex; i < uint(ENT_TREE_NODES); i += step)
+        tree[i] = tables.tree[i];
+}
+
+/* By the `step` threads of the slice: 9.3.1.1, or as they were left. */
+void fill_contexts(bool paused, uint index, uint thread, uint step)
+{
+    int qp = clamp(int(slice.qp), 0, 51);
+    context_base = member * ENT_CONTEXTS;
+    for (uint i = thread; i < uint(ENT_CONTEXTS); i += step) {
+        int m = int(tables.init[slice.model][i][0]), n = int(tables.init[slice.model][i][1]);
+        int pre = clamp(((m * qp) >> 4) + n, 1, 126);
+        uint8_t first = uint8_t(pre >= 64 ? (pre - 64) << 1 | 1 : (63 - pre) << 1);
+        contexts[context_base + i] = paused ? saved[index].contexts[i] : first;
+    }
+}
+
+/* Between two pieces. */
+void coder_pause(uint index)
+{
+    [[dont_unroll]] for (uint i = 0u; i < uint(ENT_CONTEXTS); i++)
+        saved[index].contexts[i] = contexts[context_base + i];
+    saved[index].coder = range;
+}
+
+void coder_resume(uint index)
+{
+    range = saved[index].coder;
+}
+
+uvec4 category_of(uint block)
+{
+    return uvec4(category[field_pic * 6u + block]);
 }
 
 void engine_ready()
@@ -45,10 +87,14 @@ void engine_start(uint byte)
     engine_ready();
 }
 
-/* Bits from the start of the RBSP that codIOffset has got. */
-uint engine_position()
+void coder_begin()
 {
-    return (next_half - slice.word * 2u) * 16u - uint(ahead);
+    engine_start(slice.start >> 3);
+}
+
+bool overrun()
+{
+    return engine_position() > slice.size * 8u;
 }
 
 /* DecodeDecision (9.3.3.2.1) by a context in the state of row; next: the state after it. Takes 7

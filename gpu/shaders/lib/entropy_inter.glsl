@@ -28,7 +28,7 @@ void read_ref_idx(uint list, uint qx, uint qy, uint w, uint h, bool used, bool c
 {
     uint v = 0u, bit = list * 2u;
     if (used && coded) {
-        v = ref_idx((left_refs >> (bit + qy) & 1u) | (top_refs >> (bit + qx) & 1u) << 1);
+        v = ref_idx(list, (left_refs >> (bit + qy) & 1u) | (top_refs >> (bit + qx) & 1u) << 1);
         if (v >= slice.num_ref[list])
             failed = true;
     }
@@ -48,7 +48,7 @@ void read_mvd(uint list, uint x, uint y, uint w, uint h, bool used)
         uint a = get_mvd(left_mvd, list, y), b = get_mvd(top_mvd, list, x);
         int mx = 0, my = 0;
         [[dont_unroll]] for (uint i = 0u; i < 2u; i++) {
-            int v = mvd_component(40u + 7u * i, (a >> 8u * i & 255u) + (b >> 8u * i & 255u));
+            int v = mvd_component(i, (a >> 8u * i & 255u) + (b >> 8u * i & 255u));
             if (v != bitfieldExtract(v, 0, 16))
                 failed = true;
             packed |= min(uint(abs(v)), 255u) << 8u * i;
@@ -69,8 +69,7 @@ uint read_sub_types(inout uint sub, inout bool transform_8x8)
 {
     uint lists = 0u;
     [[dont_unroll]] for (uint q = 0u; q < 4u; q++) {
-        uint sub_type =
-            walk(slice.type == B_SLICE ? uint(ENT_TREE_SUB_B) : uint(ENT_TREE_SUB_P), 0u);
+        uint sub_type = sub_mb_type();
         uint t =
             slice.type == B_SLICE ? uint(tables.sub_b[sub_type]) : uint(tables.sub_p[sub_type]);
         uint shape = t & 15u;
@@ -83,15 +82,15 @@ uint read_sub_types(inout uint sub, inout bool transform_8x8)
 }
 
 /* Partitions in order, all of list 0 before all of list 1, ref_idx before mvd: part k of `parts`,
- * whose lists are bits 2k of `lists`. */
-void inter_partitions(uint part, uint lists, uint sub)
+ * whose lists are bits 2k of `lists`. ref0: P_8x8ref0, every ref_idx is 0. */
+void inter_partitions(uint part, uint lists, uint sub, bool ref0)
 {
     uint parts = part == PART_16X16 ? 1u : part == PART_8X8 ? 4u : 2u;
     uint w = part == PART_16X16 || part == PART_16X8 ? 2u : 1u,
          h = part == PART_16X16 || part == PART_8X16 ? 2u : 1u;
     [[dont_unroll]] for (uint list = 0u; list < 2u; list++) {
         uint word = 0xffffffffu;
-        bool coded = slice.num_ref[list] > 1;
+        bool coded = slice.num_ref[list] > 1 && !ref0;
         [[dont_unroll]] for (uint k = 0u; k < parts; k++) {
             uint qx = part == PART_16X8 ? 0u : k & 1u, qy = part == PART_16X8 ? k : k >> 1;
             read_ref_idx(list, qx, qy, w, h, (lists >> (2u * k + list) & 1u) != 0u, coded, word);

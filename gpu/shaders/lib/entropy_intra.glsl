@@ -29,26 +29,19 @@ uint mode_needs(uint mode)
     return mode == 1u || mode == 8u ? NEED_A : mode == 2u ? 0u : NEED_B;
 }
 
-/* 8.3.1.1, 8.3.2.1. Both contexts stay in registers. */
+/* 8.3.1.1, 8.3.2.1 */
 void intra_nxn_modes(bool large)
 {
     uint step = large ? 4u : 1u, ones = large ? 0xffu : 0xfu;
-    uint flag_at = context_base + 68u, rem_at = context_base + 69u;
-    uint flag_state = uint(contexts[flag_at]), rem_state = uint(contexts[rem_at]);
+    modes_begin();
     bool all = (intra_avail & NEED_ABD) == NEED_ABD;
     [[dont_unroll]] for (uint blk = 0u; blk < 16u; blk += step) {
         uint x = (blk & 1u) | (blk >> 1 & 2u), y = (blk >> 1 & 1u) | (blk >> 2 & 2u);
         uint least = min(left_modes >> y * 4u & 15u, top_modes >> x * 4u & 15u); /* mode + 1 */
         uint mode = least == 0u ? 2u : least - 1u;
-        engine_ready();
-        if (!decide(states[flag_state], flag_state)) {
-            uint rem = 0u;
-            [[dont_unroll]] for (uint k = 1u; k < 8u; k <<= 1) {
-                engine_ready();
-                rem |= decide(states[rem_state], rem_state) ? k : 0u;
-            }
-            mode = rem < mode ? rem : rem + 1u;
-        }
+        int rem = intra_pred_mode();
+        if (rem >= 0)
+            mode = uint(rem) < mode ? uint(rem) : uint(rem) + 1u;
         if (!all && (mode_needs(mode) & ~block_avail(x, y)) != 0u)
             failed = true;
         uint nibble = mode << (blk & 7u) * 4u;
@@ -57,8 +50,7 @@ void intra_nxn_modes(bool large)
         left_modes = left_modes & ~(ones << y * 4u) | nibbles << y * 4u;
         top_modes = top_modes & ~(ones << x * 4u) | nibbles << x * 4u;
     }
-    contexts[flag_at] = uint8_t(flag_state);
-    contexts[rem_at] = uint8_t(rem_state);
+    modes_end();
 }
 
 /* 8.3.4 */
@@ -110,6 +102,7 @@ void intra_pcm()
     cbp = 0x2fu;
     no_left_cbf(CBF_ALL);
     top_cbf = 0xffu;
+    left_total = top_total = uvec2(0x10101010u);
     last_delta = 0u;
     engine_start(byte);
 }

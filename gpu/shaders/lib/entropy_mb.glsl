@@ -7,7 +7,7 @@
 
 void read_transform_size_8x8_flag()
 {
-    if (bin(399u + flags_inc(EDGE_TRANSFORM_8X8)) != 0u) {
+    if (transform_size_8x8_flag()) {
         mb_flags |= uint(REC_MB_TRANSFORM_8X8);
         own_flags |= EDGE_TRANSFORM_8X8;
     }
@@ -79,7 +79,7 @@ bool inter_prediction(uint type, out uint part, out uint sub)
     }
     if (part == PART_8X8)
         lists = read_sub_types(sub, transform_8x8);
-    inter_partitions(part, lists, sub);
+    inter_partitions(part, lists, sub, CAVLC && slice.type == P_SLICE && type == 4u);
     return transform_8x8;
 }
 
@@ -116,12 +116,6 @@ void macroblock(out uint part, out uint sub)
         residual();
 }
 
-/* 9.3.1.2: the last bit that was read is the stop bit, or near it. */
-bool ends_at_stop_bit()
-{
-    return slice.size <= (engine_position() + 7u >> 3) + 1u + ENT_BYTES_BEHIND;
-}
-
 /* Of what this dispatch has decoded. */
 uint piece_weight(uint first_bit, uint first_mb)
 {
@@ -141,18 +135,17 @@ uint slice_data(uint piece)
         cbp = 0u;
         intra_modes = uvec2(0u);
         uint part, sub = 0u;
-        if (slice.type != I_SLICE &&
-            bin((slice.type == B_SLICE ? 24u : 11u) + flags_inc(EDGE_CODED)) != 0u)
+        if (mb_skipped())
             part = macroblock_skip();
         else
             macroblock(part, sub);
         write_record(part, sub);
-        if (failed || engine_position() > slice.size * 8u)
+        if (failed || overrun())
             return uint(ENT_FAILED);
         neighbours_publish();
         mb_addr++;
         mb_x = mb_x + 1u == slice.mb_width ? 0u : mb_x + 1u;
-        if (terminate())
+        if (slice_ends())
             return uint(mb_addr == slice.end_mb && ends_at_stop_bit() ? ENT_COMPLETE : ENT_FAILED);
     } while (mb_x != 0u || piece_weight(first_bit, first_mb) < piece);
     return uint(ENT_PAUSED);

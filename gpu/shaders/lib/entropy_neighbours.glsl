@@ -18,7 +18,7 @@ void slice_begin()
     d_flags = 0u;
     qp = int(slice.qp);
     end_half = slice.word * 2u + (slice.size + 1u >> 1);
-    engine_start(slice.start);
+    coder_begin();
 }
 
 bool serves_intra(uint flags)
@@ -42,6 +42,7 @@ void neighbours_find()
         no_left_cbf(0u);
         left_cbp = 0x0fu;
         left_mvd = uvec4(0u);
+        left_total = uvec2(0u);
     }
     top_edge edge = next_edge;
     next_edge = after_edge;
@@ -54,10 +55,12 @@ void neighbours_find()
         top_modes = edge.modes & 0xffffu;
         top_cbf = edge.modes >> 16;
         top_mvd = edge.mvd;
+        top_total = edge.mvd.xy;
     } else {
         top_flags = top_refs = top_modes = top_cbf = 0u;
         top_cbp = 0x0fu;
         top_mvd = uvec4(0u);
+        top_total = uvec2(0u);
     }
     intra_avail = serves_intra(left_flags) ? uint(REC_AVAIL_A) : 0u;
     intra_avail |= serves_intra(top_flags) ? uint(REC_AVAIL_B) : 0u;
@@ -79,7 +82,8 @@ void neighbours_publish()
     left_flags = own_flags;
     left_cbp = cbp;
     store_edge(ring, top_edge(own_flags | cbp << EDGE_CBP | top_refs << EDGE_REFS,
-                              top_modes | top_cbf << 16, top_mvd));
+                              CAVLC ? top_modes : top_modes | top_cbf << 16,
+                              CAVLC ? uvec4(top_total, 0u, 0u) : top_mvd));
     ring = ring + 1u == slice.mb_width ? 0u : ring + 1u;
 }
 
@@ -127,6 +131,7 @@ void no_residual()
     last_delta = 0u;
     no_left_cbf(0u);
     top_cbf = 0u;
+    left_total = top_total = uvec2(0u);
 }
 
 /* P_Skip, B_Skip. Returns the shape. */

@@ -1,274 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * residual() (7.3.5.3): blocks of coefficients into coefficient blocks. A context is loaded before
- * the bin that leads to it is decided.
+ * residual() (7.3.5.3): blocks of coefficients into coefficient blocks.
  */
 #ifndef PELTON_ENTROPY_RESIDUAL_GLSL
 #define PELTON_ENTROPY_RESIDUAL_GLSL
 
-const uint CAT_LUMA_DC = 0u, CAT_LUMA_AC = 1u, CAT_LUMA_4X4 = 2u, CAT_CHROMA_DC = 3u,
-           CAT_CHROMA_AC = 4u, CAT_LUMA_8X8 = 5u;
-
-/* significant_coeff_flag and last_significant_coeff_flag (9.3.3.1.3) of a block of `count`
- * coefficients, 16 at most: those that are not 0, as bits. */
-uint significance(uint sig_at, uint last_at, uint count)
+/* total_coeff of an 8x8 block of luma whose first block is k: 0. */
+void totals_clear(uint k)
 {
-    uint mask = 0u, bit = 1u, stop = 1u << (count - 1u), next;
-    sig_at += context_base;
-    last_at += context_base;
-    uvec2 sig = states[uint(contexts[sig_at])], last = states[uint(contexts[last_at])];
-    uint next_sig = uint(contexts[sig_at + 1u]), next_last = uint(contexts[last_at + 1u]);
-    [[dont_unroll]] while (bit != stop) {
-        uvec2 following_sig = states[next_sig], following_last = states[next_last];
-        next_sig = uint(contexts[sig_at + 2u]);
-        next_last = uint(contexts[last_at + 2u]);
-        engine_ready();
-        bool one = decide(sig, next);
-        contexts[sig_at] = uint8_t(next);
-        if (one) {
-            mask |= bit;
-            one = decide(last, next);
-            contexts[last_at] = uint8_t(next);
-            if (one)
-                return mask;
-        }
-        sig = following_sig;
-        last = following_last;
-        sig_at++;
-        last_at++;
-        bit <<= 1;
-    }
-    return mask | bit;
-}
-
-/* The same of 64 coefficients, where some share a context with the one before. */
-uvec2 significance_64(uint sig_at, uint last_at)
-{
-    /* inc: ctxIdxInc, sig, last << 4 */
-    uint table = field_pic * 64u, inc = 0u, bit = 1u, after_sig, after_last;
-    sig_at += context_base;
-    last_at += context_base;
-    uvec2 mask = uvec2(0u), sig = states[uint(contexts[sig_at])],
-          last = states[uint(contexts[last_at])];
-    [[dont_unroll]] for (uint i = 1u; i < 64u; i++) {
-        uint next_inc = uint(table_8x8[table + i]);
-        uint next_sig = uint(contexts[sig_at + (next_inc & 15u)]),
-             next_last = uint(contexts[last_at + (next_inc >> 4)]);
-        uvec2 following_sig = states[next_sig], following_last = states[next_last];
-        engine_ready();
-        bool one = decide(sig, after_sig);
-        contexts[sig_at + (inc & 15u)] = uint8_t(after_sig);
-        if (one) {
-            mask.x |= bit;
-            one = decide(last, after_last);
-            contexts[last_at + (inc >> 4)] = uint8_t(after_last);
-            if (one)
-                return i > 32u ? mask.yx : mask;
-            if (((inc ^ next_inc) & 0xf0u) == 0u)
-                following_last = states[after_last];
-        }
-        sig = ((inc ^ next_inc) & 15u) == 0u ? states[after_sig] : following_sig;
-        last = following_last;
-        inc = next_inc;
-        bit <<= 1;
-        if (bit == 0u) { /* the other half */
-            mask = mask.yx;
-            bit = 1u;
-        }
-    }
-    return uvec2(mask.y, mask.x | bit);
-}
-
-/* coeff_abs_level_minus1 (9.3.3.1.3) beyond its first bin, which was 1; its contexts are from `at`
- * on. */
-uint large_level(uint at)
-{
-    uint state = uint(contexts[at]), level = 1u;
-    bool more;
-    [[dont_unroll]] do {
-        level++;
-        engine_ready();
-        more = decide(states[state], state);
-    } while (more && level < 14u);
-    contexts[at] = uint8_t(state);
-    if (more)
-        level = 15u + exp_golomb(0u);
-    failed = failed || level > 32767u;
-    return level;
-}
-
-/* Levels of the coefficients in mask, the last one first: that of bit i goes to coeffs[to +
- * scan[scan_at + i]], or, of chroma DC, to chroma_dc[to + i]. abs_at: contexts. */
-void levels(uvec2 mask, uint abs_at, uint scan_at, uint to, bool chroma_dc_block)
-{
-    bool upper = mask.y != 0u;
-    uint word = upper ? mask.y : mask.x, rest = upper ? mask.x : 0u,
-         first = upper ? scan_at + 32u : scan_at, large = 0u, next;
-    /* contexts after a level above 1 and, first, of none above 1 before */
-    uint zero_at = context_base + abs_at, at = zero_at + 1u;
-    uvec2 row = states[uint(contexts[at])];
-    [[dont_unroll]] do {
-        uint i = uint(findMSB(word)), level = 1u, state_after = uint(contexts[at + 1u]);
-        bool grows = at - zero_at - 1u < 3u; /* 1 to 3 levels of 1 */
-        uvec2 row_after = states[state_after];
-        word ^= 1u << i;
-        engine_ready();
-        bool more = decide(row, next);
-        contexts[at] = uint8_t(next);
-        row = grows ? row_after : states[next];
-        at = grows ? at + 1u : at;
-        if (more) {
-            level = large_level(zero_at + 5u + large);
-            large = min(large + 1u, chroma_dc_block ? 3u : 4u);
-            row = states[uint(contexts[zero_at])];
-            at = zero_at;
-            engine_ready();
-        }
-        int signed_level = bypass_ready() ? -int(level) : int(level);
-        if (chroma_dc_block)
-            chroma_dc[to + i] = int16_t(signed_level);
-        else
-            coeffs[to + uint(scan[first + i])] = int16_t(signed_level);
-        if (word == 0u) {
-            word = rest;
-            rest = 0u;
-            first = scan_at;
-        }
-    } while (word != 0u);
-}
-
-/* coded_block_flag in 25 bits: a grid of 4x4 blocks with a border to the left and above, A is the
- * bit before, B the fifth bit before. */
-const uint CBF_LEFT = 0x00108420u, CBF_ALL = 0x01ffffffu, CBF_8X8 = 0x63u;
-
-uint cbf_inc(uint grid, uint bit)
-{
-    return (grid >> bit - 1u & 1u) | (grid >> bit - 5u & 1u) << 1;
-}
-
-/* The DC block of a component. */
-uint dc_inc(uint component)
-{
-    uint flag = EDGE_CBF_DC << component;
-    bool intra = kind != REC_MB_INTER; /* where a neighbour is not available */
-    bool a = (left_flags & EDGE_AVAILABLE) != 0u ? (left_flags & flag) != 0u : intra;
-    bool b = (top_flags & EDGE_AVAILABLE) != 0u ? (top_flags & flag) != 0u : intra;
-    return (a ? 1u : 0u) + (b ? 2u : 0u);
-}
-
-/* residual() as one loop over all blocks of a macroblock, so that what decodes a block is there
- * once: instructions have to be fetched, and hundreds of slices are each at another place. Steps:
- * luma DC, 16 of luma (four where they are 8x8), DC of Cb and Cr, four of Cb, four of Cr. */
-const uint STEP_LUMA = 1u, STEP_CHROMA_DC = 17u, STEP_CB = 19u, STEP_CR = 23u, STEPS = 27u;
-const uint NONE = 0xffffffffu;
-
-/* Steps at which blocks of another kind or component begin. */
-const uint BEGINNINGS = 1u | 1u << STEP_LUMA | 1u << STEP_CHROMA_DC | 1u << STEP_CB | 1u << STEP_CR;
-
-/* What goes from block to block. */
-uint blocks_grid;  /* of the component */
-uint blocks_base;  /* its first coefficient block where these are there already, or NONE */
-uint blocks_coded; /* chroma: bits of the component */
-
-/* Blocks of one kind and component. */
-struct block_kind {
-    uvec4 contexts; /* category_of */
-    uint begin;     /* step of the first */
-    uint count;     /* coefficients */
-    uint scan_at, coeff_blocks;
-    bool luma, dc, chroma_dc, wide; /* wide: 8x8 */
-};
-
-/* AC of Cb or Cr begins: four coefficient blocks where there is DC. */
-void chroma_begin(uint c)
-{
-    blocks_grid = ((c == 0u ? left_cbf[1] : left_cbf[2]) >> 2 & CBF_LEFT) |
-                  (top_cbf >> 4u + 2u * c & 3u) << 1;
-    blocks_base = NONE;
-    blocks_coded = 0u;
-    if ((own_flags & EDGE_CBF_DC << c + 1u) == 0u)
-        return;
-    blocks_base = coeff_block_next;
-    coeff_block_next += 4u;
-    blocks_coded = 15u;
-    [[dont_unroll]] for (uint i = 0u; i < 4u; i++)
-        coeffs[(slice.coeff_block_base + blocks_base + i) * 16u] =
-            chroma_dc[chroma_dc_base + c * 4u + i];
-}
-
-void chroma_end(uint c)
-{
-    if ((cbp & 0x20u) != 0u) {
-        if (c == 0u)
-            left_cbf[1] = blocks_grid;
-        else
-            left_cbf[2] = blocks_grid;
-    }
-    coded_c |= blocks_coded << 16u * c;
-}
-
-block_kind kind_begin(uint step, bool i16, bool large)
-{
-    block_kind b;
-    b.begin = step;
-    b.luma = step == STEP_LUMA;
-    b.dc = step == 0u || step == STEP_CHROMA_DC;
-    b.chroma_dc = step == STEP_CHROMA_DC;
-    b.wide = b.luma && large;
-    b.count = b.chroma_dc ? 4u : b.dc || (b.luma && !i16) ? 16u : 15u;
-    b.coeff_blocks = step == 0u ? 16u : b.wide ? 4u : 1u;
-    b.scan_at = field_pic * SCANS + (b.wide ? SCAN_8X8
-                                     : b.dc ? SCAN_LUMA_DC
-                                            : SCAN_4X4 + 16u - b.count);
-    uint of_luma = b.wide ? CAT_LUMA_8X8 : i16 ? CAT_LUMA_AC : CAT_LUMA_4X4;
-    b.contexts = category_of(step == 0u ? CAT_LUMA_DC
-                             : b.luma   ? of_luma
-                             : b.dc     ? CAT_CHROMA_DC
-                                        : CAT_CHROMA_AC);
-    if (step >= STEP_CB) {
-        chroma_begin(step == STEP_CB ? 0u : 1u);
-    } else if (b.chroma_dc) {
-        left_cbf[0] = blocks_grid;
-        [[dont_unroll]] for (uint i = 0u; i < 8u; i++)
-            chroma_dc[chroma_dc_base + i] = int16_t(0);
-    }
-    return b;
-}
-
-/* residual_block_cabac (7.3.5.3.3) of block k of its kind, with its coded_block_flag where it has
- * one. */
-void residual_block(block_kind b, uint k)
-{
-    uint where = 6u + (k & 1u) + (k >> 1 & 1u) * 5u + (k >> 2 & 1u) * 2u + (k >> 3) * 10u,
-         component = b.chroma_dc ? k + 1u : 0u;
-    uvec2 mask = uvec2(0u);
-    if (b.wide)
-        mask = significance_64(b.contexts.y, b.contexts.z);
-    else if (bin(b.contexts.x + (b.dc ? dc_inc(component) : cbf_inc(blocks_grid, where))) != 0u)
-        mask.x = significance(b.contexts.y, b.contexts.z, b.count);
-    if ((mask.x | mask.y) == 0u)
-        return;
-    uint coeff_block = blocks_base + k;
-    if (!b.chroma_dc && blocks_base == NONE) {
-        coeff_block = coeff_block_next;
-        coeff_block_next += b.coeff_blocks;
-    }
-    levels(mask, b.contexts.w, b.scan_at,
-           b.chroma_dc ? chroma_dc_base + k * 4u : (slice.coeff_block_base + coeff_block) * 16u,
-           b.chroma_dc);
-    if (b.dc) {
-        own_flags |= EDGE_CBF_DC << component;
-        if (!b.chroma_dc) {
-            blocks_base = coeff_block;
-            coded_y = 0xffffu;
-        }
-        return;
-    }
-    blocks_grid |= (b.wide ? CBF_8X8 : 1u) << where;
-    if (b.luma)
-        coded_y |= (b.wide ? 15u : 1u) << k;
-    else
-        blocks_coded |= 1u << k;
+    left_total.x = put_bits(left_total.x, 0u, 16u * (k >> 3), 16u);
+    top_total.x = put_bits(top_total.x, 0u, 16u * (k >> 2 & 1u), 16u);
 }
 
 /* The grids of what is not coded are empty afterwards. */
@@ -282,11 +23,14 @@ void residual_blocks()
     [[dont_unroll]] do {
         if ((BEGINNINGS >> step & 1u) != 0u)
             b = kind_begin(step, i16, large);
-        uint k = step - b.begin, stride = b.wide ? 4u : 1u;
-        if (b.luma ? (cbp >> (k >> 2) & 1u) == 0u : step >= STEP_CB && (cbp & 0x20u) == 0u)
+        uint k = step - b.begin, stride = b.wide && !CAVLC ? 4u : 1u;
+        if (b.luma ? (cbp >> (k >> 2) & 1u) == 0u : step >= STEP_CB && (cbp & 0x20u) == 0u) {
             stride = 4u;
-        else
+            if (b.luma)
+                totals_clear(k);
+        } else {
             residual_block(b, k);
+        }
         step += stride;
         if (step == STEP_CR || step == STEPS)
             chroma_end(step == STEP_CR ? 0u : 1u);
@@ -296,7 +40,7 @@ void residual_blocks()
     uint swap = (coded_y >> 2 ^ coded_y) & 0x0c0cu; /* bits by blkIdx to bits by raster block */
     nonzero = coded_y ^ swap ^ swap << 2;
     if ((cbp & 0x20u) == 0u)
-        left_cbf[1] = left_cbf[2] = 0u;
+        left_cbf[1] = left_cbf[2] = left_total.y = top_total.y = 0u;
     top_cbf =
         (left_cbf[0] >> 21 & 15u) | (left_cbf[1] >> 11 & 3u) << 4 | (left_cbf[2] >> 11 & 3u) << 6;
 }

@@ -107,7 +107,7 @@ int gpu_entropy_create(struct gpu *g, const struct gpu_entropy_params *params,
     return GPU_OK;
 }
 
-int gpu_entropy_prepare(struct gpu_entropy *e)
+int gpu_entropy_prepare(struct gpu_entropy *e, bool cavlc)
 {
     return e ? GPU_OK : GPU_ERR_INVALID;
 }

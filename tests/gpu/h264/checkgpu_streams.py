@@ -7,19 +7,20 @@ sys.path.insert(0, str(HERE.parents[1]))
 import peltontest as t
 
 # Never decoded on the GPU.
-NEVER = "cavlc,mbaff,fmo0,fmo1,fmo2,fmo3,fmo4,fmo5,fmo6,slice-group-change,aso,"\
+NEVER = "mbaff,fmo0,fmo1,fmo2,fmo3,fmo4,fmo5,fmo6,slice-group-change,aso,"\
         "redundant,partitions,sp,si,separate-planes,422,444,depth,differing-depths,lossless,"\
         "cavlc444-intra,mvc,size-changes"
 
 
-def generated(args, folder, rng, features, without=NEVER, more=lambda: ()):
-    """A stream of streamgen for each list of features."""
+def generated(args, folder, rng, features, without=NEVER, more=lambda: (), coding="cabac"):
+    """A stream of streamgen in one entropy coding for each list of features."""
     paths = []
+    without += ",cavlc" if coding == "cabac" else ",cabac"
     for i, wanted in enumerate(features):
-        path = f"{folder}/{i}.264"
+        path = f"{folder}/{coding}{i}.264"
         made = subprocess.run([args.bin + "/streamgen", "--seed", str(rng.randrange(1 << 30)),
                                "--without", without, *more(), "-o", path, "--with",
-                               ",".join(["cabac"] + wanted.split(",") * (wanted != ""))],
+                               ",".join([coding] + wanted.split(",") * (wanted != ""))],
                               capture_output=True, text=True)
         if made.returncode:
             sys.exit(f"streamgen {wanted}: {made.stderr}")
@@ -28,18 +29,18 @@ def generated(args, folder, rng, features, without=NEVER, more=lambda: ()):
     return paths
 
 
-def conformance(args, rng, count, samples, always=()):
-    """Always these, and so many others of at most so many samples."""
+def conformance(args, rng, count, samples, always=(), coding="cabac"):
+    """Always these, and so many others of the coding of at most so many samples."""
     manifest = pathlib.Path(args.streams, "MANIFEST.tsv")
     if not manifest.exists():
         print("without conformance streams: they are not there")
         return []
     with open(manifest, newline="") as f:
-        rows = [r for r in csv.DictReader(f, delimiter="\t") if "cabac" in r["tags"].split(",")]
+        rows = [r for r in csv.DictReader(f, delimiter="\t") if coding in r["tags"].split(",")]
     def fits(r):
         tags, (w, h) = set(r["tags"].split(",")), map(int, r["size"].split("x"))
         return tags & {"progressive-420-8", "field-pictures",
-                       "400"} and not tags & {"mbaff", "fmo", "container", "422",
+                       "400"} and not tags & {"mbaff", "fmo", "aso", "container", "422",
                                               "444"} and w * h <= samples
     others = rng.sample([r for r in rows if fits(r)], count)
     return [str(manifest.parent / name) for name in [*always, *(r["file"] for r in others)]]
