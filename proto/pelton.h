@@ -347,7 +347,8 @@ struct pelton_open_params {
      * views, devices, and layout, type and batch of output; pix_fmt is yuv420p or gray. Rectangles
      * are blurred before. No unit is dropped: policy leaves frames out before they are encoded.
      * PELTON_ERR_UNSUPPORTED: frames that are no 8-bit 4:2:0 or luma, or are to be turned. MJPEG
-     * takes yuv422p and yuv444p, too. Its units are key pictures, and have pix_fmt "mjpeg". */
+     * takes yuv422p and yuv444p, too. Its units are key pictures, and have pix_fmt "mjpeg". Raw
+     * cameras give it, but no H.264 here. */
     struct pelton_encoding encode;
 };
 /* Sets every field to its default and fd to -1, so that a missing source is an error. */

@@ -130,15 +130,14 @@ static bool frames_follow(struct feed_tap *t, struct pelton *conn, struct pelton
     return false;
 }
 
-/* Who makes JPEG files is decided here: the daemon does where its device can, in the source's size
- * or one that the daemon scales to. */
+/* Who makes JPEG files is decided here: the daemon does where its device can. It refuses what it
+ * does not make: cameras give some sizes alone. */
 static bool daemon_makes_files(const struct feed_tap *t, struct pelton *conn)
 {
     const struct feed_key *k = &t->key;
     struct pelton_device device;
     return k->kind == FEED_JPEG && !t->refused && !k->pix_fmt[0] &&
-           (k->scaled || (!k->width && !k->height)) && pelton_device(conn, &device) == 0 &&
-           device.encodes_jpeg;
+           pelton_device(conn, &device) == 0 && device.encodes_jpeg;
 }
 
 static int tap_subscribe(struct feed_tap *t, struct pelton *conn, struct pelton_stream **out)
@@ -154,11 +153,11 @@ static int tap_subscribe(struct feed_tap *t, struct pelton *conn, struct pelton_
     params.depth = t->key.lossless ? LOSSLESS_SLOTS : 0;
     params.max_fps = t->key.fps;
     params.on_error = PELTON_ON_ERROR_SHOW;
-    if (t->key.scaled) {
+    t->asks = daemon_makes_files(t, conn);
+    if (t->key.scaled || t->asks) {
         params.output.width = t->key.width;
         params.output.height = t->key.height;
     }
-    t->asks = daemon_makes_files(t, conn);
     params.encoded = t->asks;
     if (t->asks)
         params.encode = (struct pelton_encoding){

@@ -171,6 +171,18 @@ static int admit_blur(struct broker_stream *s, const struct named_source *source
     return PELTON_OK;
 }
 
+/* Placeholders are painted into frames. Their readers make the files. */
+static int admit_jpeg(struct broker_stream *s, const struct named_source *source,
+                      struct pelton_failure *failure)
+{
+    const Pelton__Open *o = s->source.open;
+    if (!o->encode || o->encode->codec != PELTON_CODEC_MJPEG || !source->config.upkeep.shown ||
+        o->policy == PELTON_LOSSLESS)
+        return PELTON_OK;
+    return source_refuse(failure, PELTON_ERR_UNSUPPORTED, stream_name(s),
+                         "the daemon makes no JPEG files of a source with a placeholder", "");
+}
+
 /* "source:NAME" becomes the address of the configuration. */
 static int admit_named(struct broker_stream *s, struct pelton_failure *failure)
 {
@@ -198,6 +210,7 @@ static int admit_named(struct broker_stream *s, struct pelton_failure *failure)
     s->source.origin = n;
     source_set_resumable(s);
     int rc = admit_blur(s, n, failure);
+    rc = rc ? rc : admit_jpeg(s, n, failure);
     if (rc == PELTON_OK && !s->probe)
         named_join(s, n);
     return rc;

@@ -160,22 +160,28 @@ static int refuse_bytes(const char *name, struct pelton_failure *failure)
     return failure->code;
 }
 
-/* Frames of cameras are encoded as the configuration says. */
+/* Frames of cameras are encoded to H.264 as the configuration says. */
 static int transcoding_start(struct worker_stream *ws, const Pelton__Open *m,
                              const struct pelton_open_params *p, bool camera,
                              struct pelton_failure *failure)
 {
-    const struct session_extra extra = {.resume_sequence = m->resume_sequence, .shared = m->shared};
-    if (camera) {
+    struct camera_kept kept = {.n = (uint32_t)m->n_controls};
+    struct frame_wish wish = {
+        .session = {.resume_sequence = m->resume_sequence, .shared = m->shared},
+        .camera = {.kept = &kept, .resume_sequence = m->resume_sequence}};
+    int rc = wire_controls_to(m->controls, m->n_controls, kept.list);
+    if (camera && p->encode.codec != PELTON_CODEC_MJPEG) {
         *failure = (struct pelton_failure){.code = PELTON_ERR_UNSUPPORTED};
         snprintf(failure->cause, sizeof(failure->cause),
                  "%.120s: a camera's frames are encoded as the configuration says", m->name);
         return failure->code;
     }
-    int rc = worker_need_transcodings(ws->worker, failure);
+    rc = rc ? rc : worker_need_transcodings(ws->worker, failure);
+    rc = rc || !camera ? rc : worker_need_cameras(ws->worker, failure);
+    wish.cameras = camera ? ws->worker->cameras : NULL;
     return rc ? rc
-              : transcoding_open(ws->worker->transcodings, p, &extra, &worker_callbacks, ws,
-                                 &ws->transcoding);
+              : transcoding_open(ws->worker->transcodings, p, &wish, &worker_callbacks, ws,
+                                 &ws->transcoding, failure);
 }
 
 static int session_start(struct worker_stream *ws, const Pelton__Open *m,

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """JPEG files where the daemon's device makes them: the bytes of the slow C of jpeg/, through daemon
-and command. Pixel formats, odd sizes, colours, scaled frames, rectangles, the CPU's way beside it,
-mistakes, a slow reader, and a worker that is killed.
+and command. Pixel formats, odd sizes, colours, scaled frames, rectangles, a raw camera, the CPU's
+way beside it, mistakes, a slow reader, and a worker that is killed.
 """
 import argparse, fractions, os, pathlib, re, signal, subprocess, sys, tempfile, time
 
@@ -139,6 +139,24 @@ def ways(inside, outside, folder, whole):
                 f"refused: {' '.join(words[2:])}: {run.stderr.decode().strip()[-160:]!r}")
 
 
+def camera(d):
+    """A simulated camera gives the same frames each time that it is opened. The first reader may
+    miss some at the begin."""
+    size = 64 * 48 * 3 // 2
+    run = pelton(d, "pipe", "cam", "-frames:v", "3", "-c:v", "mjpeg", "-v", "verbose", "-")
+    files = files_of(run.stdout)
+    raw = pelton(d, "pipe", "cam", "--policy", "lossless", "-frames:v", "40", "-f", "rawvideo",
+                 "-").stdout
+    wanted = {reference(raw[i:i + size], "64x48", "yuv420p", 85, 1, 0, ())
+              for i in range(0, len(raw), size)}
+    t.check(len(files) == 3 and MADE in run.stderr and wanted.issuperset(files),
+            f"a raw camera: {len(files)} files, {len(wanted)} frames {run.stderr[-200:]!r}")
+    run = pelton(d, "pipe", "cam", "-s", "32x24", "-frames:v", "1", "-v", "verbose", "-f", "mjpeg",
+                 "-")
+    t.check(MADE in run.stderr and len(files_of(run.stdout)) == 1,
+            f"scaled: {run.stderr[-200:]!r}")
+
+
 def slow_reader(d, folder):
     """A reader that takes the newest frame and waits gets whole files, and fewer of them."""
     frames = 150
@@ -177,9 +195,12 @@ def killed(d, folder):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         clip(f"{folder}/a.mp4", "98x66", 4, "yuv420p", "-bf", "2", *told(1, 0))
+        clip(f"{folder}/cam.mp4", "96x64", 2, "yuv420p")
         config = pathlib.Path(folder, "pelton.yaml")
         config.write_text(f"version: 1\nsources:\n  door:\n    uri: \"{folder}/a.mp4\"\n"
-                          "    blur: [[0, 0, 32, 24]]\n")
+                          "    blur: [[0, 0, 32, 24]]\n"
+                          f"  cam: {{uri: \"sim://{folder}/cam.mp4\", size: 64x48, fps: 20, "
+                          "awb: no, ae: {enable: no}}\n")
         without = argparse.Namespace(**{**vars(args), "device": "libavcodec"})
         more = ["-c", str(config), "-c", f"allow_paths={folder}"]
         with t.Daemon(args, *more, "-c", "debug.encoder=2") as inside, \
@@ -189,6 +210,7 @@ def main():
             whole = kinds(inside, folder)
             readable(folder, whole)
             ways(inside, outside, folder, whole)
+            camera(inside)
             slow_reader(inside, folder)
             killed(inside, folder)
             stats = lambda: pelton(inside, "stats").stdout

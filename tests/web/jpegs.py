@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """JPEG files by HTTP that the daemon's device makes: the bytes that pelton pipe gets. Scaled ones,
-snapshots, a live H.264 source whose worker is killed; a turned file and a raw camera, whose files
-the gateway makes. /api/v1/stats and /metrics tell who made them.
+snapshots, a raw camera, a live H.264 source whose worker is killed. Of a turned file and of a
+camera with a placeholder the gateway makes them. /api/v1/stats and /metrics tell who made them.
 """
 import os, pathlib, re, signal, subprocess, sys, tempfile
 import cv2, numpy
@@ -49,12 +49,28 @@ def of_others(web):
     got = parts(web.ask("/streams/turned.mjpeg")[2])
     w.check(len(got) == FRAMES and makers(web, "turned") == (0, FRAMES),
             f"turned: {len(got)} files, {makers(web, 'turned')} by daemon and gateway")
+    got = parts(web.ask("/streams/door.mjpeg?frames=2")[2])
+    w.check(len(got) == 2 and makers(web, "door")[0] == 0,
+            f"a camera with a placeholder: {makers(web, 'door')}")
+
+
+def of_camera(web):
+    """The device scales to even sides of the camera's shape."""
     got = parts(web.ask("/streams/cam.mjpeg?frames=3")[2])
-    w.check([shape(j) for j in got] == [(48, 64)] * 3 and makers(web, "cam")[0] == 0,
+    w.check([shape(j) for j in got] == [(48, 64)] * 3 and makers(web, "cam")[1] == 0,
             f"a raw camera: {makers(web, 'cam')}")
-    got = parts(web.ask("/streams/cam.mjpeg?frames=3&size=40x30")[2])
-    w.check([shape(j) for j in got] == [(30, 40)] * 3 and makers(web, "cam")[0] == 0,
-            f"a scaled raw camera: {makers(web, 'cam')}")
+    made = makers(web, "cam")[0]
+    got = parts(web.ask("/streams/cam.mjpeg?frames=3&size=32x24")[2])
+    w.check([shape(j) for j in got] == [(24, 32)] * 3 and makers(web, "cam")[0] > made
+            and makers(web, "cam")[1] == 0, f"scaled: {makers(web, 'cam')}")
+    for size in ((40, 40), (30, 24), (128, 96)):
+        got = parts(web.ask("/streams/cam.mjpeg?frames=2&size=%ux%u" % size)[2])
+        w.check([shape(j) for j in got] == [size[::-1]] * 2 and makers(web, "cam")[1] > 0,
+                f"{size}: {makers(web, 'cam')}")
+    times = [int(re.search(rb"X-Captured-Ns: (\d+)", p)[1]) for p in
+             web.ask("/streams/cam.mjpeg?frames=4&fps=4")[2].split(b"--pelton\r\n")[1:]]
+    gaps = [(b - a) / 1e6 for a, b in zip(times, times[1:])]
+    w.check(gaps and min(gaps) > 120, f"fps=4: {gaps} ms apart")
 
 
 def of_live(web, d):
@@ -95,12 +111,15 @@ def main():
                 f'  {name}: {{uri: "{uri}"{more}}}\n' for name, uri, more in (
                     ("file", f"{folder}/file.mp4", ""), ("turned", f"{folder}/turned.mp4", ""),
                     ("live", live.uri(), ""),
-                    ("cam", f"sim://{folder}/file.mp4", ", size: 64x48, fps: 10"))))
+                    ("cam", f"sim://{folder}/file.mp4", ", size: 64x48, fps: 10"),
+                    ("door", f"sim://{folder}/turned.mp4",
+                     ", size: 64x48, fps: 10, placeholder: gray"))))
             with w.t.Daemon(args, "-c", str(config), "-c", "debug.encoder=2") as d, \
                     w.Web(args, d.socket) as web:
                 w.t.warm_up(args, d, f"{folder}/file.mp4")
                 of_file(web, d)
                 of_others(web)
+                of_camera(web)
                 told(web, d)
                 of_live(web, d)
 

@@ -13,6 +13,7 @@
 #include "daemon/worker/clock.h"
 #include "daemon/worker/encoding/camera_encodings.h"
 #include "daemon/worker/encoding/carried_sei.h"
+#include "daemon/worker/encoding/frame_source.h"
 #include "daemon/worker/encoding/jpeg_batches.h"
 #include "daemon/worker/encoding/sequence_encoder.h"
 #include "daemon/worker/feed/subscription.h"
@@ -26,7 +27,6 @@
 #include <string.h>
 
 enum {
-    POOL_SLOTS = 8,       /* of frames */
     UNIT_SLOTS = 16,      /* of units */
     SLOT_LEAST = 1 << 16, /* bytes of a unit's slot */
     SLOT_ROOM = 2,        /* a slot takes so many times the unit that it was made for */
@@ -41,25 +41,28 @@ struct waiting_frame {
     struct feed_frame frame;
     struct carried_sei carried;
     struct encoder_frame in;
+    bool camera; /* it is a camera's, with: */
+    struct feed_camera settings;
 };
 
 struct transcoding {
     struct transcodings *all;
     struct transcoding *next;
-    struct session *session; /* loop thread; NULL: it has ended */
+    struct frame_source source;
     char *name;
     uv_mutex_t lock; /* of the subscription, too */
     uv_cond_t news;
     uv_thread_t thread;
-    struct feed_format format; /* loop thread: the session's newest */
+    struct feed_format format; /* loop thread: the source's newest */
+    uint32_t wanted[2];        /* size of the frames; 0: theirs */
 
     /* with the lock */
     struct subscription sub; /* of the units */
     struct waiting_frame *first, **last;
     unsigned waiting, most; /* frames; beyond `most` the oldest one goes */
     uint64_t left_out;
-    bool no_more; /* the session has ended */
-    bool stop;    /* the thread has failed, and the session is to be closed */
+    bool no_more; /* the source has ended */
+    bool stop;    /* the thread has failed, and the source is to be closed */
     bool stopped; /* and was */
     struct pelton_stats stats;
 
@@ -126,7 +129,19 @@ static void on_info(void *ctx, const struct pelton_info *info, const struct pelt
 static void on_format(void *ctx, const struct feed_format *format)
 {
     struct transcoding *t = ctx;
+    bool fits = !t->source.of_camera || !t->wanted[0] ||
+                (t->wanted[0] == format->width && t->wanted[1] == format->height);
     t->format = *format;
+    if (fits && frame_source_map(&t->source, format))
+        return;
+    uv_mutex_lock(&t->lock);
+    if (fits)
+        transcoding_fail(t, PELTON_ERR_NOMEM, "out of memory");
+    else
+        transcoding_fail(t, PELTON_ERR_UNSUPPORTED,
+                         "the camera does not scale its frames to this size");
+    uv_mutex_unlock(&t->lock);
+    uv_async_send(&t->all->async);
 }
 
 static void waiting_free(struct waiting_frame *w)
@@ -173,7 +188,7 @@ static void transcoding_count(struct transcoding *t, size_t bytes)
 static void waiting_give_back(struct transcoding *t, struct waiting_frame *w)
 {
     if (w)
-        session_release(t->session, w->frame.epoch, w->frame.slot, w->frame.generation);
+        frame_source_release(&t->source, &w->frame);
 }
 
 static void on_frame(void *ctx, const struct feed_frame *frame)
@@ -189,6 +204,10 @@ static void on_frame(void *ctx, const struct feed_frame *frame)
         w->format = t->format;
         w->frame = *frame;
         w->frame.side = NULL;
+        w->frame.camera = NULL;
+        w->camera = frame->camera != NULL;
+        if (w->camera)
+            w->settings = *frame->camera;
         *t->last = w;
         t->last = &w->next;
         old = ++t->waiting > t->most ? waiting_pop(t) : NULL;
@@ -197,7 +216,7 @@ static void on_frame(void *ctx, const struct feed_frame *frame)
     }
     uv_mutex_unlock(&t->lock);
     if (!kept)
-        session_release(t->session, frame->epoch, frame->slot, frame->generation);
+        frame_source_release(&t->source, frame);
     waiting_give_back(t, old);
     if (old)
         transcoding_count(t, 0);
@@ -217,7 +236,7 @@ static void on_end(void *ctx, const struct pelton_failure *failure,
 {
     struct transcoding *t = ctx;
     uv_mutex_lock(&t->lock);
-    t->session = NULL;
+    frame_source_ended(&t->source);
     t->no_more = true;
     t->stats = *stats;
     if (failure->code)
@@ -344,7 +363,7 @@ static void unit_post(struct transcoding *t, struct waiting_frame *w,
         f.flags = (f.flags & (PELTON_FRAME_DISCONT | PELTON_FRAME_CORRUPT | PELTON_FRAME_LAST)) |
                   (unit->key ? PELTON_FRAME_KEY : 0);
         f.field_order = PELTON_PROGRESSIVE;
-        subscription_post_frame(&t->sub, pool, &f, NULL);
+        subscription_post_frame(&t->sub, pool, &f, w->camera ? &w->settings : NULL);
         subscription_pools_free(&t->sub, false);
     }
     uv_mutex_unlock(&t->lock);
@@ -389,7 +408,9 @@ static int frame_to_jpeg(struct transcoding *t, const struct waiting_frame *w,
                          struct encoder_unit *unit, char *why)
 {
     *unit = (struct encoder_unit){.key = true, .pts = w->frame.pts};
-    int err = jpeg_stream_push(t->jpeg, &w->format, w->frame.slot, NULL, &unit->data, &unit->size);
+    const uint8_t *memory = t->source.memory;
+    const uint8_t *frame = memory ? memory + w->frame.slot * w->format.slot_size : NULL;
+    int err = jpeg_stream_push(t->jpeg, &w->format, w->frame.slot, frame, &unit->data, &unit->size);
     if (err == GPU_OK)
         return 0;
     snprintf(why, ENCODING_WHY, "its frames cannot become JPEG files: %s", gpu_error_text(err));
@@ -401,20 +422,19 @@ static int frame_to_jpeg(struct transcoding *t, const struct waiting_frame *w,
 static int frame_encode(struct transcoding *t, struct waiting_frame *w, struct encoder_unit *unit,
                         char *why)
 {
-    if (!encodes_frames(t, &w->format) || !w->format.host)
+    if (!encodes_frames(t, &w->format) || !(w->format.host || t->source.memory))
         return snprintf(why, ENCODING_WHY, "its frames became %.15s, which is not encoded here",
                         w->format.pix_fmt),
                PELTON_ERR_UNSUPPORTED;
     return t->jpeg ? frame_to_jpeg(t, w, unit, why) : frame_to_h264(t, w, unit, why);
 }
 
-/* The session stays while a slot of its pool is held. */
 static void frame_take(struct transcoding *t, struct waiting_frame *w, bool wanted)
 {
     struct encoder_unit unit;
     char why[ENCODING_WHY];
     int rc = wanted ? frame_encode(t, w, &unit, why) : 0;
-    session_release(t->session, w->frame.epoch, w->frame.slot, w->frame.generation);
+    frame_source_release(&t->source, &w->frame);
     if (rc < 0) {
         uv_mutex_lock(&t->lock);
         transcoding_fail(t, rc, why);
@@ -467,6 +487,7 @@ static void transcoding_free(struct transcoding *t)
     uv_cond_destroy(&t->news);
     uv_mutex_destroy(&t->lock);
     jpeg_stream_free(t->jpeg);
+    frame_source_clear(&t->source);
     free(t->name);
     free(t);
 }
@@ -511,11 +532,12 @@ static struct transcoding *transcoding_new(struct transcodings *all,
     uv_mutex_init(&t->lock);
     uv_cond_init(&t->news);
     t->all = all;
+    frame_source_init(&t->source, &all->async);
     t->last = &t->first;
     t->most = p->policy == PELTON_LOSSLESS ? UINT32_MAX
               : p->policy == PELTON_LATEST ? 1
               : p->depth                   ? p->depth
-                                           : POOL_SLOTS;
+                                           : FRAME_SOURCE_SLOTS;
     subscription_init(&t->sub, &(struct subscription_owner){&t->lock, NULL, transcoding_wake, t},
                       to, ctx);
     t->sequence.settings = p->encode;
@@ -524,25 +546,20 @@ static struct transcoding *transcoding_new(struct transcodings *all,
     return t;
 }
 
-/* The session's reader is this transcoding, and its frames stay on the device. */
-static int session_begin(struct transcoding *t, const struct pelton_open_params *params,
-                         const struct session_extra *extra)
+static int source_begin(struct transcoding *t, const struct pelton_open_params *params,
+                        const struct frame_wish *wish, struct pelton_failure *failure)
 {
     struct pelton_open_params p = *params;
-    struct session_extra inside = *extra;
-    p.encoded = false;
-    p.bench.transport = PELTON_DEVICE;
-    p.any_pix_fmt = true;
     if (!params->pix_fmt && !t->jpeg)
         p.pix_fmt = "yuv420p";
-    p.depth = POOL_SLOTS;
-    inside.inside = true;
-    return session_open(t->all->engine, &p, &inside, &callbacks, t, &t->session);
+    t->wanted[0] = p.output.width;
+    t->wanted[1] = p.output.height;
+    return frame_source_open(&t->source, t->all->engine, &p, wish, &callbacks, t, failure);
 }
 
 int transcoding_open(struct transcodings *all, const struct pelton_open_params *params,
-                     const struct session_extra *extra, const struct feed_callbacks *to, void *ctx,
-                     struct transcoding **out)
+                     const struct frame_wish *wish, const struct feed_callbacks *to, void *ctx,
+                     struct transcoding **out, struct pelton_failure *failure)
 {
     if (encoder_need(all, &params->encode) < 0)
         return PELTON_ERR_NOMEM;
@@ -553,7 +570,7 @@ int transcoding_open(struct transcodings *all, const struct pelton_open_params *
         transcoding_free(t);
         return PELTON_ERR_NOMEM;
     }
-    int rc = session_begin(t, params, extra);
+    int rc = source_begin(t, params, wish, failure);
     if (rc < 0) {
         uv_mutex_lock(&t->lock);
         t->no_more = t->sub.closing = true;
@@ -576,9 +593,7 @@ void transcoding_release(struct transcoding *t, uint32_t epoch, uint32_t slot, u
 
 void transcoding_stats(struct transcoding *t, struct pelton_stats *out)
 {
-    if (t->session)
-        session_stats(t->session, out);
-    else
+    if (!frame_source_stats(&t->source, out))
         *out = t->stats;
 }
 
@@ -588,8 +603,7 @@ void transcoding_close(struct transcoding *t)
     t->sub.closing = t->stopped = true;
     uv_cond_signal(&t->news);
     uv_mutex_unlock(&t->lock);
-    if (t->session)
-        session_close(t->session);
+    frame_source_close(&t->source);
 }
 
 /* ---- the loop thread: all of them ---- */
@@ -601,8 +615,8 @@ static void transcoding_stop(struct transcoding *t)
     bool due = t->stop && !t->stopped;
     t->stopped |= due;
     uv_mutex_unlock(&t->lock);
-    if (due && t->session)
-        session_close(t->session);
+    if (due)
+        frame_source_close(&t->source);
 }
 
 /* Its thread has ended, or is about to. */
@@ -625,9 +639,10 @@ static bool transcoding_tend(struct transcoding **at)
 {
     struct transcoding *t = *at;
     transcoding_stop(t);
+    frame_source_give_back(&t->source);
     subscription_dispatch(&t->sub);
     uv_mutex_lock(&t->lock);
-    bool over = !t->session && subscription_over(&t->sub);
+    bool over = !frame_source_lives(&t->source) && subscription_over(&t->sub);
     uv_mutex_unlock(&t->lock);
     if (over)
         transcoding_end(at);

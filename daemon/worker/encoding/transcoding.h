@@ -12,7 +12,7 @@
 #ifndef PELTON_TRANSCODING_H
 #define PELTON_TRANSCODING_H
 
-#include "daemon/worker/session.h"
+#include "daemon/worker/encoding/frame_source.h"
 
 struct transcodings; /* all of a worker */
 struct transcoding;
@@ -31,10 +31,10 @@ struct encoding_usage; /* camera_encodings.h */
 void transcodings_usage(struct transcodings *all, struct encoding_usage *h264,
                         struct encoding_usage *jpeg);
 
-/* params->encode says how; as session_open else. */
+/* params->encode says how; as session_open or camera_open else. Cameras give JPEG files alone. */
 int transcoding_open(struct transcodings *all, const struct pelton_open_params *params,
-                     const struct session_extra *extra, const struct feed_callbacks *callbacks,
-                     void *ctx, struct transcoding **out);
+                     const struct frame_wish *wish, const struct feed_callbacks *callbacks,
+                     void *ctx, struct transcoding **out, struct pelton_failure *failure);
 void transcoding_release(struct transcoding *t, uint32_t epoch, uint32_t slot, uint32_t generation);
 void transcoding_stats(struct transcoding *t, struct pelton_stats *out);
 /* on_end follows. */

@@ -92,8 +92,8 @@ void transcodings_close(struct transcodings *all, void (*closed)(void *ctx), voi
 }
 
 int transcoding_open(struct transcodings *all, const struct pelton_open_params *params,
-                     const struct session_extra *extra, const struct feed_callbacks *callbacks,
-                     void *ctx, struct transcoding **out)
+                     const struct frame_wish *wish, const struct feed_callbacks *callbacks,
+                     void *ctx, struct transcoding **out, struct pelton_failure *failure)
 {
     abort();
 }
