@@ -20,6 +20,8 @@
 #define WINDOW_AHEAD_LEAST       128            /* pictures, of all windows | measured, 1 stream */
 /* pictures, of all windows | measured, 64 streams */
 #define WINDOW_AHEAD_MOST        1024
+/* 1/n of the estimate of a picture's arrays is the last picture's | by design */
+#define WINDOW_NEED_LAST         8
 /* half of what the GPU may have in work: as many wait or are in work | measured, 16 of 20M */
 #define WINDOW_GPU_HALVES        6
 #define WINDOW_GPU_HALVES_ALONE  4              /* the same for one stream | simulated */

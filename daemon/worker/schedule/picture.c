@@ -162,10 +162,27 @@ static bool picture_counts(const struct picture *p)
     return p->entropy.by == BY_CPU && p->pace == PACE_AHEAD;
 }
 
+static void picture_count_arrays(const struct picture *p, bool more)
+{
+    struct window_arrays *a = &p->window->arrays;
+    if (!picture_counts(p))
+        return;
+    a->begun += more ? 1 : -1u;
+    a->bytes += more ? p->need : -p->need;
+}
+
+void picture_set_need(struct picture *p, uint64_t bytes)
+{
+    bool counted = picture_counts(p) && p->stage != PICTURE_DONE;
+    if (counted)
+        p->window->arrays.bytes += bytes - p->need;
+    p->need = bytes;
+}
+
 static void picture_free_arrays(struct picture *p)
 {
     struct window *w = p->window;
-    w->arrays.begun -= picture_counts(p);
+    picture_count_arrays(p, false);
     w->schedule->split.kept -= p->entropy.kept;
     p->entropy.kept = 0;
     p->entropy.by = p->motion.by = BY_NOBODY;
@@ -197,7 +214,7 @@ static void picture_ends(struct picture *p)
     p->entropy.kept = 0;
     p->owner->frame.done++;
     w->busy--;
-    w->arrays.begun -= picture_counts(p);
+    picture_count_arrays(p, false);
     if (picture_counts(p) && s->split.present)
         wake_coders(s, 1);
     p->coeffs = LIVES_NOWHERE;
@@ -275,7 +292,7 @@ void picture_move(struct picture *p, enum picture_edge_name edge)
     if (e->copy)
         p->outcome = OUTCOME_COPY;
     if (edge == EDGE_TAKE_CPU)
-        p->window->arrays.begun += picture_counts(p);
+        picture_count_arrays(p, true);
     picture_count(p, from);
 }
 

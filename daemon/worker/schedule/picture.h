@@ -182,6 +182,7 @@ struct picture {
     struct frame_state frame; /* the owner's */
     struct picture_motion motion;
     struct picture_rows rows;
+    uint64_t need; /* bytes of its arrays; counted while a coder has begun it */
 };
 #define PICTURE_ALIGN 64
 _Static_assert(offsetof(struct picture, entropy.slice_next) < PICTURE_ALIGN &&
@@ -192,6 +193,8 @@ _Static_assert(offsetof(struct picture, entropy.slice_next) < PICTURE_ALIGN &&
 bool picture_may(const struct picture *p, enum picture_edge_name edge);
 /* Along an edge; its counters in the window and the schedule change, too. */
 void picture_move(struct picture *p, enum picture_edge_name edge);
+/* Its arrays take, or will take, so many bytes. */
+void picture_set_need(struct picture *p, uint64_t bytes);
 /* READY, it waits for the submission of `by`, which it reads. picture_move ends that. */
 void picture_block(struct picture *p, struct picture *by);
 /* It cannot be reconstructed: it becomes a copy. At any stage before DONE. */

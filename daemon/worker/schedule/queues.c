@@ -142,7 +142,8 @@ static struct picture *queue_before(const struct schedule *s, const struct pictu
  * has in work. */
 static bool window_far_ahead(const struct schedule *s, const struct window *w)
 {
-    return w->arrays.begun >= w->arrays.most && !s->setting.shuffle_seed && s->split.depth;
+    bool most = w->arrays.begun >= w->arrays.most || window_is_full(w);
+    return most && !s->setting.shuffle_seed && s->split.depth;
 }
 
 /* If the GPU does all that it can, the coders leave that to it. */

@@ -4,13 +4,15 @@
  *
  * Host memory: pictures that are not DONE are bounded by setting.window_budget. Each window has the
  * same share of it, but room for WINDOW_LEAST pictures at least. A picture that nobody has begun
- * holds its bytes only; a begun one holds its arrays, too.
+ * holds its bytes only; a begun one holds its arrays, too. These are as large as its slices need,
+ * so a share holds the more pictures the fewer bits they have.
  */
 #include "daemon/worker/schedule/window.h"
 
 #include "daemon/worker/schedule/knobs.h"
 #include "daemon/worker/schedule/queues.h"
 #include "daemon/worker/schedule/slots.h"
+#include "daemon/worker/schedule/split.h"
 
 void window_open(struct window *w, struct schedule *s)
 {
@@ -47,6 +49,37 @@ uint64_t window_picture_bytes(const struct h264_sps *sps, uint32_t mb_count)
     uint64_t records =
         sizeof(struct rec_mb) + sizeof(struct rec_motion) + sizeof(struct h264_mb_syntax);
     return (uint64_t)mb_count * (records + samples * (wide ? 4 : 2)) + 1;
+}
+
+uint64_t window_need(const struct h264_picture *pic, uint32_t coeff_blocks)
+{
+    const struct h264_sps *sps = pic->sps;
+    bool wide = sps->bit_depth[0] > 8 || sps->bit_depth[1] > 8;
+    uint64_t block = wide ? 64 : 32, samples = samples_per_mb[h264_chroma_array_type(sps) & 3];
+    uint64_t most = window_picture_bytes(sps, pic->mb_count), levels = samples * (wide ? 4 : 2);
+    uint64_t records = most - pic->mb_count * levels;
+    uint64_t by_blocks = records + coeff_blocks * block;
+    return by_blocks < most ? by_blocks : most;
+}
+
+/* A coder's picture of one slice gets room by its bytes (picture_alloc in steps/admit.c). */
+static uint64_t need_of(const struct picture *p)
+{
+    bool grows = p->pace == PACE_AHEAD && p->pic->slice_count == 1;
+    return window_need(p->pic, grows ? split_coder_blocks(p->pic) : UINT32_MAX);
+}
+
+void window_grew(struct picture *p, uint32_t coeff_blocks)
+{
+    picture_set_need(p, window_need(p->pic, coeff_blocks));
+}
+
+bool window_is_full(const struct window *w)
+{
+    const struct schedule *s = w->schedule;
+    uint64_t share = s->setting.window_budget / (s->window_count ? s->window_count : 1);
+    return share && !s->setting.lookahead && w->arrays.begun >= WINDOW_LEAST &&
+           w->arrays.bytes + w->picture_bytes > share;
 }
 
 static uint32_t software_arrays(uint64_t picture_bytes)
@@ -165,6 +198,9 @@ void window_add(struct window *w, struct picture *p, const struct picture_facts 
     w->pictures++;
     w->busy++;
     w->created++;
+    picture_set_need(p, need_of(p));
+    if (w->picture_bytes)
+        w->picture_bytes += p->need / WINDOW_NEED_LAST - w->picture_bytes / WINDOW_NEED_LAST;
     w->arrays.most = window_arrays_for(s, w->picture_bytes, s->window_count);
     *w->tail = p;
     w->tail = &p->next;

@@ -42,6 +42,7 @@ struct window_slots {
 struct window_arrays {
     uint32_t begun; /* by a coder, and not DONE */
     uint32_t most;  /* as many may be begun while the GPU decodes, too */
+    uint64_t bytes; /* of host memory that the begun ones hold */
 };
 
 struct window {
@@ -68,7 +69,7 @@ struct window {
     uint64_t created;              /* that ever did */
     uint64_t frames;               /* that it will have at most; 0: unknown */
     uint64_t turn;                 /* of the last one */
-    uint64_t picture_bytes;        /* host memory of its first picture; 0: none came */
+    uint64_t picture_bytes;        /* host memory of a picture, by its last ones; 0: none came */
     int64_t live_ns;               /* when the last LIVE picture came */
     struct window_arrays arrays;
     struct window_slots slots;
@@ -108,6 +109,14 @@ void window_output(struct window *w, struct output *out); /* the next one in out
 struct output *window_drop_output(struct window *w);
 /* Pictures of each of so many windows that may be begun ahead of reconstruction. */
 uint32_t window_arrays_for(const struct schedule *s, uint64_t picture_bytes, uint32_t windows);
+
+/* Host memory of a picture's arrays with room for so many coefficient blocks; UINT32_MAX: the most
+ * there can be. */
+uint64_t window_need(const struct h264_picture *pic, uint32_t coeff_blocks);
+/* The arrays of a begun picture have so much room now. */
+void window_grew(struct picture *p, uint32_t coeff_blocks);
+/* Another picture's arrays would go beyond the window's share of the budget. */
+bool window_is_full(const struct window *w);
 
 /* Host memory of a picture in a window, an upper estimate. */
 uint64_t window_picture_bytes(const struct h264_sps *sps, uint32_t mb_count);

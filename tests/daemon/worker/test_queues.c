@@ -3,6 +3,7 @@
  * What the coders do next, and what becomes of refused pictures.
  */
 #include "daemon/worker/schedule/queues.h"
+#include "daemon/worker/schedule/split.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -264,6 +265,57 @@ static void test_far_ahead(void **state)
     free(w);
 }
 
+/* The arrays of pictures fill the window's share of the budget: below, at and above the limit. */
+static void test_budget(void **state)
+{
+    for (int more = -1; more <= 1; more++) {
+        struct world *w = world();
+        struct window *window = &w->windows[0];
+        w->s.setting.lookahead = 0;
+        w->s.setting.coders = 8;
+        w->s.split.depth = 8;
+        w->s.setting.window_budget = 1 << 30;
+        window->picture_bytes = window_picture_bytes(&w->sps, 16);
+        for (uint32_t i = 0; i < 12; i++)
+            add(w, 0, i, 1, -1);
+        uint64_t sum = 0;
+        for (uint32_t i = 0; i < 10; i++) {
+            decode(w, &w->pictures[i]);
+            expect_motion(w, &w->pictures[i]);
+            sum += w->pictures[i].need;
+            assert_int_equal(window->arrays.bytes, sum);
+        }
+        /* two windows share it */
+        w->s.setting.window_budget = 2 * (sum + window->picture_bytes) + 2 * (uint64_t)more;
+        assert_int_equal(take(w).task, more < 0 ? TASK_NONE : TASK_ARRAYS);
+        free(w);
+    }
+}
+
+/* Arrays count as they are: by the bytes of slices at first, then by the room that was made. */
+static void test_need(void **state)
+{
+    struct world *w = world();
+    struct window *window = &w->windows[0];
+    uint64_t most = window_picture_bytes(&w->sps, 16);
+    window->picture_bytes = most;
+    w->pics[0].bytes_size = 0;
+    struct picture *p = add(w, 0, 0, 1, -1), *q = add(w, 0, 1, 2, -1);
+    uint64_t first = window_need(p->pic, split_coder_blocks(p->pic));
+    assert_int_equal(p->need, first);
+    assert_true(first < most);
+    assert_int_equal(q->need, most); /* of several slices: all that there can be */
+    assert_true(window->picture_bytes < most);
+    assert_int_equal(window->arrays.bytes, 0);
+    decode(w, p);
+    assert_int_equal(window->arrays.bytes, first);
+    window_grew(p, 2 * split_coder_blocks(p->pic));
+    assert_true(window->arrays.bytes > first);
+    assert_int_equal(window->arrays.bytes, p->need);
+    expect_motion(w, p);
+    free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -271,7 +323,8 @@ int main(void)
         cmocka_unit_test(test_colocated),     cmocka_unit_test(test_motion_refused),
         cmocka_unit_test(test_decoded_again), cmocka_unit_test(test_import_refused),
         cmocka_unit_test(test_abort),         cmocka_unit_test(test_live),
-        cmocka_unit_test(test_far_ahead),
+        cmocka_unit_test(test_far_ahead),     cmocka_unit_test(test_budget),
+        cmocka_unit_test(test_need),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

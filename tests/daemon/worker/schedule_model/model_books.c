@@ -128,7 +128,7 @@ static uint32_t heap_size(const struct picture *p)
 struct sums {
     uint32_t alive, busy, ready, blocked, begun, held, live;
     uint32_t decoded; /* and without waits */
-    uint64_t kept;
+    uint64_t kept, bytes;
 };
 
 static void sum_picture(const struct picture *p, struct sums *t)
@@ -149,6 +149,8 @@ static void sum_picture(const struct picture *p, struct sums *t)
     t->ready += p->stage == PICTURE_READY;
     t->blocked += p->blocked;
     t->begun += p->stage != PICTURE_DONE && p->entropy.by == BY_CPU && p->pace == PACE_AHEAD;
+    t->bytes +=
+        p->stage != PICTURE_DONE && p->entropy.by == BY_CPU && p->pace == PACE_AHEAD ? p->need : 0;
     t->held += p->slot.slots && p->owner == p;
     t->live += p->pace == PACE_LIVE && p->stage < PICTURE_SUBMITTED;
     t->decoded += waits && p->stage == PICTURE_DECODED && p->motion.waits == 0;
@@ -163,7 +165,7 @@ static void check_window(struct window *w, struct sums *all)
             sum_picture(&m.pictures[i], &t);
     CHECK(w->pictures == t.alive && w->busy == t.busy && w->ready == t.ready);
     CHECK(w->blocked == t.blocked);
-    CHECK(w->arrays.begun == t.begun);
+    CHECK(w->arrays.begun == t.begun && w->arrays.bytes == t.bytes);
     CHECK(w->slots.held == t.held);
     CHECK(!w->slots.of || w->slots.quota >= w->slots.base);
     const struct picture *oldest = w->first;
