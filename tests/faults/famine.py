@@ -209,7 +209,8 @@ def descriptors(args, folder):
 def memory(args, folder):
     small = clip(args, folder + "/a.mp4", "-bf", "2")
     large = clip(args, folder + "/b.mp4", size="1920x1080", frames=20)
-    words = ["memory", "no Vulkan device", "cannot be set up", "OUT_OF", "INITIALIZATION_FAILED"]
+    words = ["memory", "no thread", "no Vulkan device", "cannot be set up", "OUT_OF",
+             "INITIALIZATION_FAILED"]
     with Limited(args, "--as=%d" % MEMORY, "--device", "libavcodec") as daemon:
         daemon.device = "libavcodec"
         what = "%d MB, libavcodec" % (MEMORY >> 20)
