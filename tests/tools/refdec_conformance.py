@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Decodes the conformance streams with refdec and compares the MD5 of all frames with the manifest.
 
-    refdec_conformance.py REFDEC [--streams DIR] [--tag TAG] [--match TEXT] [--jobs N] [-v]
+    refdec_conformance.py REFDEC [--streams DIR] [--tag TAG] [--match TEXT] [--part I/N] [--jobs N]
+        [-v]
 
-All rows of the manifest run, or those with the tag. The output ends with a table by tag. Rows with
-a contested result (tag `disputed`) are printed with their oracle, passed or not. A stereo row that
-names the MD5 of the second view is decoded once more for that view. ffmpeg unpacks containers. Exit
-77 (skipped) without the streams.
+All rows of the manifest run, or those with the tag, or a part of them. The output ends with a table
+by tag. Rows with a contested result (tag `disputed`) are printed with their oracle, passed or not.
+A stereo row that names the MD5 of the second view is decoded once more for that view. ffmpeg
+unpacks containers. Exit 77 (skipped) without the streams.
 """
 import argparse
 import csv
@@ -19,6 +20,9 @@ import tempfile
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import peltontest as t
 
 RAW = (".264", ".h264", ".avc", ".26l", ".jsv", ".jvt", ".bit", ".bits")
 SECOND_VIEW = re.compile(r"second view ([0-9a-f]{32})")
@@ -77,6 +81,7 @@ def main():
     parser.add_argument("--streams", default=default_streams())
     parser.add_argument("--tag", default="")
     parser.add_argument("--match", default="")
+    t.part_option(parser)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("-v", action="store_true")
     arguments = parser.parse_args()
@@ -88,7 +93,7 @@ def main():
         rows = [r for r in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
                 if (not arguments.tag or arguments.tag in r["tags"].split(","))
                 and arguments.match in r["file"]]
-    work = list(jobs_of(rows))
+    work = list(jobs_of(t.part(arguments, rows)))
     passed, total = Counter(), Counter()
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(arguments.jobs) as pool:
         results = pool.map(lambda w: decode(arguments.refdec, arguments.streams, w[0], w[1],
