@@ -7,87 +7,20 @@
  * The failure modes: frames of a kind that is not encoded here, settings that do not fit, no
  * memory, a lost device. Each ends the session first, and then the transcoding with its cause.
  */
-#include "daemon/worker/encoding/transcoding.h"
+#include "daemon/worker/encoding/transcoding_internal.h"
 
-#include "daemon/log.h"
-#include "daemon/worker/clock.h"
-#include "daemon/worker/encoding/camera_encodings.h"
-#include "daemon/worker/encoding/carried_sei.h"
-#include "daemon/worker/encoding/frame_source.h"
-#include "daemon/worker/encoding/jpeg_batches.h"
-#include "daemon/worker/encoding/sequence_encoder.h"
-#include "daemon/worker/feed/subscription.h"
-#include "gpu/encode/gpu_encode.h"
 #include "gpu/encode/gpu_encoder.h"
 #include "proto/frame_rate.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    UNIT_SLOTS = 16,      /* of units */
-    SLOT_LEAST = 1 << 16, /* bytes of a unit's slot */
-    SLOT_ROOM = 2,        /* a slot takes so many times the unit that it was made for */
-    MOST_ALIKE = 16,      /* streams that share buffers and batches */
-    JFIF_MATRIX = 6       /* matrix_coefficients of BT.601 */
-};
-
-/* A frame that waits, with its format and what goes with it into its unit */
-struct waiting_frame {
-    struct waiting_frame *next;
-    struct feed_format format;
-    struct feed_frame frame;
-    struct carried_sei carried;
-    struct encoder_frame in;
-    bool camera; /* it is a camera's, with: */
-    struct feed_camera settings;
-};
-
-struct transcoding {
-    struct transcodings *all;
-    struct transcoding *next;
-    struct frame_source source;
-    char *name;
-    uv_mutex_t lock; /* of the subscription, too */
-    uv_cond_t news;
-    uv_thread_t thread;
-    struct feed_format format; /* loop thread: the source's newest */
-    uint32_t wanted[2];        /* size of the frames; 0: theirs */
-
-    /* with the lock */
-    struct subscription sub; /* of the units */
-    struct waiting_frame *first, **last;
-    unsigned waiting, most; /* frames; beyond `most` the oldest one goes */
-    uint64_t left_out;
-    bool no_more; /* the source has ended */
-    bool stop;    /* the thread has failed, and the source is to be closed */
-    bool stopped; /* and was */
-    struct pelton_stats stats;
-
-    /* the thread's */
-    struct sequence_encoder sequence; /* of H.264 */
-    struct jpeg_stream *jpeg;         /* else NULL */
-};
-
-struct transcodings {
-    uv_async_t async;
-    struct engine *engine;
-    struct gpu *gpu;
-    struct transcoding *first;   /* loop thread */
-    struct gpu_encoder *encoder; /* loop thread; NULL: nobody has needed it */
-    struct jpeg_batches *jpegs;  /* the same */
-    uv_mutex_t usage_lock;
-    struct encoding_usage usage[2]; /* H.264, JPEG */
-    void (*closed)(void *ctx);
-    void *closed_ctx;
-};
+enum { MOST_ALIKE = 16 }; /* streams that share buffers and batches */
 
 /* ---- the loop thread: what the session tells ---- */
 
-/* With the lock: the first cause stays. */
-static void transcoding_fail(struct transcoding *t, int code, const char *what)
+void transcoding_fail(struct transcoding *t, int code, const char *what)
 {
     char cause[256];
     const char *hint = strstr(what, "; ");
@@ -97,7 +30,7 @@ static void transcoding_fail(struct transcoding *t, int code, const char *what)
     t->stop = true;
 }
 
-static bool encodes_frames(const struct transcoding *t, const struct feed_format *format)
+bool transcoding_takes(const struct transcoding *t, const struct feed_format *format)
 {
     struct jpeg_settings settings;
     if (t->jpeg)
@@ -114,7 +47,7 @@ static void on_info(void *ctx, const struct pelton_info *info, const struct pelt
         .width = info->width, .height = info->height, .colour = info->colour};
     snprintf(format.pix_fmt, sizeof(format.pix_fmt), "%.15s", info->pix_fmt);
     t->sequence.rate = info_frame_rate(info);
-    if (!info->supported || (encodes_frames(t, &format) && !turned)) {
+    if (!info->supported || (transcoding_takes(t, &format) && !turned)) {
         t->sub.callbacks.on_info(t->sub.ctx, info, sei);
         return;
     }
@@ -144,14 +77,13 @@ static void on_format(void *ctx, const struct feed_format *format)
     uv_async_send(&t->all->async);
 }
 
-static void waiting_free(struct waiting_frame *w)
+void waiting_free(struct waiting_frame *w)
 {
     carried_sei_clear(&w->carried);
     free(w);
 }
 
-/* The oldest one; NULL: there is none. With the lock */
-static struct waiting_frame *waiting_pop(struct transcoding *t)
+struct waiting_frame *waiting_pop(struct transcoding *t)
 {
     struct waiting_frame *w = t->first;
     if (!w)
@@ -172,8 +104,7 @@ void transcodings_usage(struct transcodings *all, struct encoding_usage *h264,
     uv_mutex_unlock(&all->usage_lock);
 }
 
-/* A unit of so many bytes; 0: a frame was left out. */
-static void transcoding_count(struct transcoding *t, size_t bytes)
+void transcoding_count(struct transcoding *t, size_t bytes)
 {
     struct transcodings *all = t->all;
     struct encoding_usage *u = &all->usage[t->jpeg != NULL];
@@ -250,234 +181,6 @@ static const struct feed_callbacks callbacks = {.on_info = on_info,
                                                 .on_frame = on_frame,
                                                 .on_state = on_state,
                                                 .on_end = on_end};
-
-/* ---- the thread: units into the pool ---- */
-
-/* The pool of the next epoch. With the lock, dropped meanwhile */
-static int units_replace(struct transcoding *t, const struct feed_format *format)
-{
-    const struct pool_params params = {.format = *format, .memory = true};
-    while (!subscription_maker_free(&t->sub, true))
-        uv_cond_wait(&t->news, &t->lock);
-    if (!subscription_pool_start(&t->sub, &params))
-        return PELTON_ERR_NOMEM;
-    while (!subscription_pool_made(&t->sub))
-        uv_cond_wait(&t->news, &t->lock);
-    return subscription_pool_adopt(&t->sub);
-}
-
-static void units_describe(const struct transcoding *t, struct feed_format *f)
-{
-    const struct encoding *e = &t->sequence.params.encoding;
-    size_t sets_size;
-    f->sets = encoder_sets(t->sequence.encoder, &sets_size);
-    f->sets_size = (uint32_t)sets_size;
-    f->sar = (struct pelton_rational){e->sar_width, e->sar_height};
-    strcpy(f->pix_fmt, "h264");
-}
-
-/* JFIF has BT.601 in full range. */
-static void files_describe(struct feed_format *f)
-{
-    f->colour.matrix = JFIF_MATRIX;
-    f->colour.range = PELTON_RANGE_FULL;
-    strcpy(f->pix_fmt, "mjpeg");
-}
-
-static struct feed_format units_format(const struct transcoding *t, const struct waiting_frame *w,
-                                       size_t bytes)
-{
-    size_t least = bytes * SLOT_ROOM;
-    struct feed_format f = {.memfd = -1,
-                            .slots = UNIT_SLOTS,
-                            .width = w->format.width,
-                            .height = w->format.height,
-                            .picture_width = w->format.picture_width,
-                            .picture_height = w->format.picture_height,
-                            .time_base = w->format.time_base,
-                            .sar = w->format.sar,
-                            .colour = w->format.colour,
-                            .blur_width = w->format.blur_width,
-                            .blur_height = w->format.blur_height,
-                            .encoded = true,
-                            .slot_size = least > SLOT_LEAST ? least : SLOT_LEAST};
-    if (t->jpeg)
-        files_describe(&f);
-    else
-        units_describe(t, &f);
-    feed_format_close(&f);
-    return f;
-}
-
-/* Parameter sets tell all of H.264. JPEG files have none. */
-static bool units_alike(const struct feed_format *a, const struct feed_format *b)
-{
-    if (a->sets_size || b->sets_size)
-        return a->sets_size == b->sets_size && !memcmp(a->sets, b->sets, a->sets_size);
-    return a->width == b->width && a->height == b->height && a->sar.num == b->sar.num &&
-           a->sar.den == b->sar.den && a->colour.primaries == b->colour.primaries &&
-           a->colour.transfer == b->colour.transfer;
-}
-
-/* One that takes so many bytes. NULL: the transcoding has failed. With the lock, dropped
- * meanwhile */
-static struct pool *units_pool(struct transcoding *t, const struct waiting_frame *w, size_t bytes)
-{
-    struct feed_format format = units_format(t, w, bytes);
-    const struct pool *old = t->sub.pools;
-    bool same = old && units_alike(&old->format, &format);
-    if (same && bytes <= old->format.slot_size)
-        return t->sub.pools;
-    if (old && format.slot_size < old->format.slot_size)
-        format.slot_size = old->format.slot_size;
-    int err = units_replace(t, &format);
-    if (err < 0)
-        transcoding_fail(t, err, "no memory for its access units");
-    return err < 0 ? NULL : t->sub.pools;
-}
-
-/* False: nobody wants it any more. With the lock, dropped meanwhile */
-static bool units_slot(struct transcoding *t, struct pool *pool, uint32_t *slot)
-{
-    while (!t->sub.closing && !pool_take(pool, slot))
-        uv_cond_wait(&t->news, &t->lock);
-    return !t->sub.closing;
-}
-
-static void unit_post(struct transcoding *t, struct waiting_frame *w,
-                      const struct encoder_unit *unit)
-{
-    struct feed_frame f = w->frame;
-    uv_mutex_lock(&t->lock);
-    struct pool *pool = units_pool(t, w, unit->size);
-    if (pool && units_slot(t, pool, &f.slot)) {
-        uv_mutex_unlock(&t->lock);
-        memcpy((uint8_t *)pool->memory + f.slot * pool->format.slot_size, unit->data, unit->size);
-        uv_mutex_lock(&t->lock);
-        f.epoch = pool->format.epoch;
-        f.generation = pool->slots[f.slot].generation;
-        f.dts = f.pts;
-        f.bytes = unit->size;
-        f.decoded_ns = now_ns();
-        f.dropped_client += t->left_out;
-        f.flags = (f.flags & (PELTON_FRAME_DISCONT | PELTON_FRAME_CORRUPT | PELTON_FRAME_LAST)) |
-                  (unit->key ? PELTON_FRAME_KEY : 0);
-        f.field_order = PELTON_PROGRESSIVE;
-        subscription_post_frame(&t->sub, pool, &f, w->camera ? &w->settings : NULL);
-        subscription_pools_free(&t->sub, false);
-    }
-    uv_mutex_unlock(&t->lock);
-    uv_async_send(&t->all->async);
-}
-
-/* ---- the thread: frames to units ---- */
-
-static struct gpu_encode_source source_of(const struct waiting_frame *w)
-{
-    struct gpu_encode_source s = {
-        .host = w->format.host, .width = w->format.width, .height = w->format.height};
-    for (uint32_t i = 0; i < w->format.planes && i < 3; i++) {
-        s.offset[i] = w->frame.slot * w->format.slot_size + w->format.plane_offset[i];
-        s.stride[i] = w->format.stride[i];
-    }
-    return s;
-}
-
-static int frame_to_h264(struct transcoding *t, struct waiting_frame *w, struct encoder_unit *unit,
-                         char *why)
-{
-    const struct gpu_encode_source source = source_of(w);
-    const struct sequence_kind kind = {.width = w->format.width,
-                                       .height = w->format.height,
-                                       .gray = !strcmp(w->format.pix_fmt, "gray"),
-                                       .sar = w->format.sar,
-                                       .colour = sequence_colour(&w->format.colour),
-                                       .time_codes = w->format.vui.pic_struct};
-    w->in.pts = w->frame.pts;
-    w->in.source.device = &source;
-    if (sequence_fit(&t->sequence, &kind, why) < 0)
-        return PELTON_ERR_USAGE;
-    int rc = sequence_push(&t->sequence, &w->in, unit, why);
-    return rc == SEQUENCE_RATE    ? PELTON_ERR_USAGE
-           : rc == ENCODER_DEVICE ? PELTON_ERR_GPU_LOST
-           : rc < 0               ? PELTON_ERR_OTHER
-                                  : 0;
-}
-
-static int frame_to_jpeg(struct transcoding *t, const struct waiting_frame *w,
-                         struct encoder_unit *unit, char *why)
-{
-    *unit = (struct encoder_unit){.key = true, .pts = w->frame.pts};
-    const uint8_t *memory = t->source.memory;
-    const uint8_t *frame = memory ? memory + w->frame.slot * w->format.slot_size : NULL;
-    int err = jpeg_stream_push(t->jpeg, &w->format, w->frame.slot, frame, &unit->data, &unit->size);
-    if (err == GPU_OK)
-        return 0;
-    snprintf(why, ENCODING_WHY, "its frames cannot become JPEG files: %s", gpu_error_text(err));
-    return err == GPU_ERR_LOST    ? PELTON_ERR_GPU_LOST
-           : err == GPU_ERR_NOMEM ? PELTON_ERR_NOMEM
-                                  : PELTON_ERR_OTHER;
-}
-
-static int frame_encode(struct transcoding *t, struct waiting_frame *w, struct encoder_unit *unit,
-                        char *why)
-{
-    if (!encodes_frames(t, &w->format) || !(w->format.host || t->source.memory))
-        return snprintf(why, ENCODING_WHY, "its frames became %.15s, which is not encoded here",
-                        w->format.pix_fmt),
-               PELTON_ERR_UNSUPPORTED;
-    return t->jpeg ? frame_to_jpeg(t, w, unit, why) : frame_to_h264(t, w, unit, why);
-}
-
-static void frame_take(struct transcoding *t, struct waiting_frame *w, bool wanted)
-{
-    struct encoder_unit unit;
-    char why[ENCODING_WHY];
-    int rc = wanted ? frame_encode(t, w, &unit, why) : 0;
-    frame_source_release(&t->source, &w->frame);
-    if (rc < 0) {
-        uv_mutex_lock(&t->lock);
-        transcoding_fail(t, rc, why);
-        uv_mutex_unlock(&t->lock);
-        uv_async_send(&t->all->async);
-    } else if (wanted) {
-        transcoding_count(t, unit.size);
-        unit_post(t, w, &unit);
-    }
-    waiting_free(w);
-}
-
-/* Once the reader has been told everything, the pools are given up. */
-static void thread_end(struct transcoding *t)
-{
-    sequence_end(&t->sequence);
-    uv_mutex_lock(&t->lock);
-    while (!subscription_quiet(&t->sub))
-        uv_cond_wait(&t->news, &t->lock);
-    subscription_end(&t->sub);
-    uv_mutex_unlock(&t->lock);
-    uv_async_send(&t->all->async);
-}
-
-static void thread_main(void *transcoding)
-{
-    struct transcoding *t = transcoding;
-    struct waiting_frame *w;
-    pthread_setname_np(pthread_self(), "pelton-encode");
-    uv_mutex_lock(&t->lock);
-    while ((w = waiting_pop(t)) || !t->no_more) {
-        bool wanted = !t->stop && !t->sub.closing;
-        if (!w) {
-            uv_cond_wait(&t->news, &t->lock);
-            continue;
-        }
-        uv_mutex_unlock(&t->lock);
-        frame_take(t, w, wanted);
-        uv_mutex_lock(&t->lock);
-    }
-    uv_mutex_unlock(&t->lock);
-    thread_end(t);
-}
 
 /* ---- the loop thread: its part of a life ---- */
 
@@ -566,7 +269,7 @@ int transcoding_open(struct transcodings *all, const struct pelton_open_params *
     struct transcoding *t = transcoding_new(all, params, to, ctx);
     if (!t)
         return PELTON_ERR_NOMEM;
-    if (uv_thread_create(&t->thread, thread_main, t)) {
+    if (uv_thread_create(&t->thread, transcoding_thread, t)) {
         transcoding_free(t);
         return PELTON_ERR_NOMEM;
     }
