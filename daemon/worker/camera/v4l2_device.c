@@ -3,9 +3,10 @@
  * A V4L2 capture device: opened, with a format and a rate. v4l2_buffers.c takes its frames.
  *
  * The happy path is open, kind of buffers, a lock, the signal's size, format, rate. The failure
- * modes are: no such device, no right to it, not a capture device, held by another process (named
- * where /proc shows it) or by another source, without the format or the size that was asked for,
- * with frames that cannot be developed.
+ * modes are:
+ * - There is no such device, no right to it, or it captures nothing.
+ * - Another process or another source holds it. The process is named where /proc shows it.
+ * - It has not the format or the size that was asked for, or its frames cannot be developed.
  */
 #include "daemon/worker/camera/v4l2.h"
 #include "daemon/worker/clock.h"
