@@ -208,7 +208,7 @@ static void coding_keep(struct picture_work *w, uint32_t mb, const struct inter_
     }
 }
 
-static void code_mb(struct picture_work *w, uint32_t mb, uint32_t round)
+static void code_mb(struct picture_work *w, uint32_t mb, uint32_t unused)
 {
     struct motion_field field = {w->mbs, w->field, w->mb_width};
     struct motion_bounds bounds = work_bounds(w, mb);
@@ -224,15 +224,14 @@ static void code_mb(struct picture_work *w, uint32_t mb, uint32_t round)
     motion_set(&skip, search_parts[0], 0, mv);
     if (work_allows(&bounds, mv) && memcmp(&skip, &w->field[mb], sizeof(skip)) != 0)
         code_skip(w, mb, &skip, &other);
-    /* The second round has another motion to try, so the first one leaves its residual to that. */
-    if (round && other.cost < UINT32_MAX && other.alone <= 2 * best.alone)
+    if (other.cost < UINT32_MAX && other.alone <= 2 * best.alone)
         code_motion(w, mb, &skip, &other);
     coding_keep(w, mb, other.cost < best.cost ? &other : &best);
 }
 
-void inter_code(struct picture_work *w, uint32_t round)
+void inter_code(struct picture_work *w)
 {
-    work_each(w, code_mb, round);
+    work_each(w, code_mb, 0);
 }
 
 void inter_mark_skipped(struct picture_work *w)

@@ -11,9 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rounds of partitions, and of coding: each takes the vectors of the round before for prediction */
+/* Rounds of partitions: each takes the vectors of the round before for prediction */
 #define CHOOSE_ROUNDS 2
-#define CODE_ROUNDS   2
 
 struct decider {
     struct encoding encoding;
@@ -221,10 +220,8 @@ static void decide_inter(struct picture_work *w)
         swap_fields(w);
         inter_choose(w);
     }
-    for (uint32_t i = 0; i < CODE_ROUNDS; i++) {
-        swap_fields(w);
-        inter_code(w, i);
-    }
+    swap_fields(w);
+    inter_code(w);
     inter_mark_skipped(w);
 }
 

@@ -120,9 +120,9 @@ void motion_search_quarter(struct picture_work *w, uint32_t ref);
 /* One round of partitions, references, and inter against intra: reads field, writes motion and
  * kinds (choose_inter.c). */
 void inter_choose(struct picture_work *w);
-/* One round of coding inter macroblocks: residual or skip; reads field, writes motion, levels and
- * unfiltered samples (code_inter.c). */
-void inter_code(struct picture_work *w, uint32_t round);
+/* Code inter macroblocks: residual or skip; reads field, writes motion, levels and unfiltered
+ * samples (code_inter.c). */
+void inter_code(struct picture_work *w);
 /* Luma of a macroblock by a motion, with one size of transforms: levels, which blocks have any, the
  * reconstruction; its cost (code_inter.c). */
 uint32_t inter_code_luma(struct picture_work *w, uint32_t mb, const struct rec_motion *motion,

@@ -47,11 +47,10 @@
 #define CHOOSE_READS                                                                               \
     (BIT(PICTURES) | BIT(PLANES) | BIT(SEARCH) | BIT(INTRA) | BIT(MOTION) | BIT(MBS) | BIT(CODINGS))
 #define CHOOSE_WRITES (BIT(MOTION) | BIT(MBS) | BIT(CODINGS))
-#define INTER_READS                                                                                \
-    (BIT(PICTURES) | BIT(PLANES) | BIT(MOTION) | BIT(QUANTISER) | BIT(MBS) | BIT(CODINGS))
-#define INTER_WRITES (BIT(MOTION) | BIT(MBS) | BIT(LEVELS) | BIT(UNFILTERED) | BIT(CODINGS))
-#define INTRA_READS  (BIT(PICTURES) | BIT(PLANES) | BIT(QUANTISER) | BIT(MBS) | BIT(UNFILTERED))
-#define INTRA_WRITES (BIT(MBS) | BIT(LEVELS) | BIT(UNFILTERED))
+#define INTER_READS   (BIT(PICTURES) | BIT(PLANES) | BIT(MOTION) | BIT(QUANTISER) | BIT(MBS))
+#define INTER_WRITES  (BIT(MOTION) | BIT(MBS) | BIT(LEVELS) | BIT(UNFILTERED))
+#define INTRA_READS   (BIT(PICTURES) | BIT(PLANES) | BIT(QUANTISER) | BIT(MBS) | BIT(UNFILTERED))
+#define INTRA_WRITES  (BIT(MBS) | BIT(LEVELS) | BIT(UNFILTERED))
 
 /* The first run counts, the second one writes. */
 #define SYNTAX_READS                                                                               \
@@ -105,14 +104,12 @@ const struct encode_pass encode_passes[] = {
      .of_p = true},
     {SHADERS(encode_refine), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_SEARCH,
      .reads = BIT(PICTURES) | BIT(PLANES) | BIT(SEARCH), .writes = BIT(SEARCH), .of_p = true},
-    {SHADER(encode_field), ROUND(0), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
+    {SHADER(encode_field), ROUND(1), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
      .reads = BIT(PICTURES) | BIT(SEARCH), .writes = BIT(MOTION), .of_p = true},
-    {SHADERS(encode_choose), ROUND(0), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
-     .reads = CHOOSE_READS, .writes = CHOOSE_WRITES, .of_p = true},
     {SHADERS(encode_choose), ROUND(1), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
      .reads = CHOOSE_READS, .writes = CHOOSE_WRITES, .of_p = true},
-    {SHADER(encode_inter), ROUND(0), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
-     .reads = INTER_READS, .writes = INTER_WRITES, .of_p = true},
+    {SHADERS(encode_choose), ROUND(0), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
+     .reads = CHOOSE_READS, .writes = CHOOSE_WRITES, .of_p = true},
     {SHADER(encode_inter), ROUND(1), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
      .reads = INTER_READS, .writes = INTER_WRITES, .of_p = true},
     {SHADER(encode_mark), ROUND(0), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,

@@ -78,13 +78,13 @@ uint shape_satd(bool counts, uint ref, ivec4 place, ivec2 mv, uint shape)
 uint tried_before(uint i, uint ref, ivec2 mv)
 {
     enc_found tried = codings[record_at(mb)].tried[i];
-    return FIELD != 0u && ref == 0u && mv == ivec2(tried.mv[0], tried.mv[1]) ? tried.cost : NO_COST;
+    return FIELD == 0u && ref == 0u && mv == ivec2(tried.mv[0], tried.mv[1]) ? tried.cost : NO_COST;
 }
 
 /* By one thread */
 void tried_store(uint i, uint ref, ivec2 mv, uint satd)
 {
-    if (FIELD == 0u && ref == 0u)
+    if (FIELD != 0u && ref == 0u)
         codings[record_at(mb)].tried[i] = enc_found(int16_t[2](int16_t(mv.x), int16_t(mv.y)), satd);
 }
 

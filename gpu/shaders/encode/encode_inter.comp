@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A round of coding inter macroblocks (encode/reference/code_inter.c): their motion or that of
- * P_Skip, with 4x4 or 8x8 transforms or without a residual, by squared error and bits. P_Skip's
- * motion has a residual in the second round only, and where its error is not far greater. Grid:
- * macroblocks in x, pictures in z.
- *
- * Only the bits of vectors and P_Skip's motion depend on the macroblocks beside. So the first round
- * leaves what the residual of its motion costs. The second round codes that again only where other
- * levels win.
+ * Inter macroblocks (encode/reference/code_inter.c): their motion or that of P_Skip, with 4x4 or
+ * 8x8 transforms or without a residual, by squared error and bits. P_Skip's motion has a residual
+ * only where its error is not far greater. Grid: macroblocks in x, pictures in z.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -20,9 +15,10 @@
 #include "gpu/shaders/lib/encode_inter_wide.glsl"
 #include "gpu/shaders/lib/encode_inter_keep.glsl"
 
-layout(set = 0, binding = ENC_BIND_CODINGS, scalar) buffer coding_buffer
-{
-    enc_codings codings[];
+/* What a motion costs without its syntax, and its squared error by the prediction alone */
+struct inter_cost {
+    uint residual, alone;
+    bool big, levels; /* 8x8 transforms are better; there is a level */
 };
 
 shared uint part_bits[4];
@@ -112,15 +108,15 @@ uint prediction_error(bool chroma)
     return error_none;
 }
 
-/* What the threads' own motion costs without its syntax */
-enc_coding code_motion(bool chroma)
+/* What the threads' own motion costs */
+inter_cost code_motion(bool chroma)
 {
     uint t = gl_LocalInvocationIndex;
     bool with8 = (uint(pictures[picture].flags) & ENC_TRANSFORM_8X8) != 0u;
     bool mine = t < (chroma ? 24u : 16u), any = false;
     uint qp = t < 16u ? qps.x : t < 20u ? qps.y : qps.z;
     int v[16];
-    enc_coding c;
+    inter_cost c;
     barrier();
     if (t < SUMS)
         errors[t] = bits[t] = coded[t] = 0u;
@@ -138,44 +134,22 @@ enc_coding code_motion(bool chroma)
     code_wide(t, with8);
     uint luma = weighed(errors[SUM_LUMA4], bits[SUM_LUMA4]),
          luma8 = weighed(errors[SUM_LUMA8], bits[SUM_LUMA8]);
-    bool big = with8 && luma8 < luma;
-    c.cost = big ? luma8 : luma;
+    c.big = with8 && luma8 < luma;
+    c.residual = c.big ? luma8 : luma;
     for (uint i = SUM_CB; i < SUMS && chroma; i++)
-        c.cost += weighed(errors[i], bits[i]);
-    c.cost_none = error_none;
-    c.flags =
-        ENC_CODING_KNOWN | (big ? ENC_CODING_8X8 : 0u) |
-        ((coded[big ? SUM_LUMA8 : SUM_LUMA4] | coded[2] | coded[3]) != 0u ? ENC_CODING_LEVELS : 0u);
+        c.residual += weighed(errors[i], bits[i]);
+    c.alone = error_none;
+    c.levels = (coded[c.big ? SUM_LUMA8 : SUM_LUMA4] | coded[2] | coded[3]) != 0u;
     return c;
 }
 
 /* The cost with the syntax; none: without levels */
-uint coding_judge(enc_coding c, ivec2 skip_mv, out bool none)
+uint cost_judge(inter_cost c, ivec2 skip_mv, out bool none)
 {
-    uint bits16 = syntax_bits(), cost = weighed(c.cost, bits16 + 48u),
-         cost_none = weighed(c.cost_none, own_is(skip_mv) ? 8u : bits16 + 16u);
-    none = cost_none <= cost || (c.flags & ENC_CODING_LEVELS) == 0u;
-    return none ? cost_none : cost;
-}
-
-/* Is the result of the first round that of the second one, too? cost: of the motion then */
-bool coding_known(uint at, ivec2 skip_mv, out uint cost)
-{
-    enc_coding c = codings[at].own;
-    bool none;
-    cost = NO_COST;
-    if ((c.flags & ENC_CODING_KNOWN) == 0u)
-        return false;
-    cost = coding_judge(c, skip_mv, none);
-    return none == ((c.flags & ENC_CODING_NONE) != 0u);
-}
-
-/* What the first round tells the second one */
-void coding_store(uint at, enc_coding c, bool none)
-{
-    c.flags |= none ? ENC_CODING_NONE : 0u;
-    if (gl_LocalInvocationIndex == 0u)
-        codings[at].own = c;
+    uint bits16 = syntax_bits(), cost = weighed(c.residual, bits16 + 48u),
+         alone = weighed(c.alone, own_is(skip_mv) ? 8u : bits16 + 16u);
+    none = alone <= cost || !c.levels;
+    return none ? alone : cost;
 }
 
 /* The squared error of P_Skip's motion without a residual. It becomes the threads' own motion. */
@@ -187,41 +161,22 @@ uint skip_error(ivec2 skip_mv, bool chroma)
     return prediction_error(chroma);
 }
 
-void first_round(uint at, ivec2 skip_mv, bool other, bool chroma)
+/* The motion of the field, then that of P_Skip if it is another one */
+void motions_try(ivec2 skip_mv, bool other, bool chroma)
 {
-    uint by_skip = other ? weighed(skip_error(skip_mv, chroma), 8u) : NO_COST;
-    bool none;
-    own_load(FIELD);
-    enc_coding c = code_motion(chroma);
-    if (by_skip < coding_judge(c, skip_mv, none)) {
-        skip_error(skip_mv, chroma);
-        none = true;
-        c.flags = 0u;
-    }
-    inter_keep(none, (c.flags & ENC_CODING_8X8) != 0u);
-    coding_store(at, c, none);
-}
-
-void second_round(uint at, ivec2 skip_mv, bool other, bool chroma)
-{
-    uint cost, error = codings[at].own.cost_none;
-    bool kept = coding_known(at, skip_mv, cost);
-    if (kept) /* levels and samples of the first round are there */
-        own_store(1u - FIELD, gl_LocalInvocationIndex);
-    else
-        cost = NO_COST;
-    [[dont_unroll]] for (int i = kept ? 1 : 0; i < (other ? 2 : 1); i++) {
-        uint alone = i > 0 ? skip_error(skip_mv, chroma) : 0u, now = weighed(alone, 8u);
-        enc_coding c = enc_coding(0u, 0u, 0u);
-        bool none = true;
+    uint best = NO_COST, error = 0u;
+    [[dont_unroll]] for (int i = 0; i < (other ? 2 : 1); i++) {
+        uint alone = i > 0 ? skip_error(skip_mv, chroma) : 0u, cost = weighed(alone, 8u);
+        bool none = true, big = false;
         if (alone <= 2u * error) {
-            c = code_motion(chroma);
-            error = c.cost_none;
-            now = coding_judge(c, skip_mv, none);
+            inter_cost c = code_motion(chroma);
+            error = c.alone;
+            big = c.big;
+            cost = cost_judge(c, skip_mv, none);
         }
-        if (now < cost)
-            inter_keep(none, (c.flags & ENC_CODING_8X8) != 0u);
-        cost = min(now, cost);
+        if (cost < best)
+            inter_keep(none, big);
+        best = min(cost, best);
     }
 }
 
@@ -231,7 +186,6 @@ void main()
     if (!search_begin())
         return;
     uint at = record_at(mb);
-    bool chroma = (uint(pictures[picture].flags) & ENC_CHROMA) != 0u;
     own_load(FIELD);
     if (uint(mbs[at].kind) != REC_MB_INTER) {
         own_store(1u - FIELD, t);
@@ -242,9 +196,6 @@ void main()
     scan8[t + 32u] = zigzag8[t + 32u];
     around_load();
     ivec2 skip_mv = predict_skip();
-    bool other = !own_is(skip_mv) && allowed(skip_mv);
-    if (FIELD == 0u)
-        first_round(at, skip_mv, other, chroma);
-    else
-        second_round(at, skip_mv, other, chroma);
+    motions_try(skip_mv, !own_is(skip_mv) && allowed(skip_mv),
+                (uint(pictures[picture].flags) & ENC_CHROMA) != 0u);
 }

@@ -31,7 +31,7 @@
 #define ENC_BIND_STRENGTHS  14 /* of deblocking, by macroblock: STRENGTH_WORDS of cases.h */
 #define ENC_BIND_ANALYSIS   15
 #define ENC_BIND_TICKETS    16 /* of rows; then, by picture and row, macroblocks that are done */
-#define ENC_BIND_CODINGS    17 /* of inter macroblocks, from the first round to the second */
+#define ENC_BIND_CODINGS    17 /* enc_codings, by macroblock: from one round to the next */
 #define ENC_BIND_CODES      18 /* enc_codes */
 #define ENC_BIND_SYNTAX     19 /* enc_syntax, by macroblock */
 #define ENC_BIND_PLACES     20 /* enc_place, by macroblock */
@@ -159,22 +159,10 @@ struct enc_analysis {
     REC_U8 reserved[3];
 };
 
-/* What a motion of an inter macroblock costs, without its syntax: with its residual, and by the
- * prediction alone */
-struct enc_coding {
-    REC_U32 cost, cost_none;
-    REC_U32 flags; /* ENC_CODING_* */
-};
-#define ENC_CODING_LEVELS 1u /* the residual has levels */
-#define ENC_CODING_8X8    2u /* by 8x8 transforms */
-#define ENC_CODING_NONE   4u /* the prediction alone was better */
-#define ENC_CODING_KNOWN  8u /* the first round's result has this motion */
-
-/* What first rounds leave for second ones: SATD by predicted vectors in the newest reference, the
- * last one that of P_Skip; the coding of the motion */
+/* What the first round of partitions leaves for the second one: SATD by predicted vectors in the
+ * newest reference, the last one that of P_Skip */
 struct enc_codings {
     ENC_STRUCT enc_found tried[ENC_PARTS + 1];
-    ENC_STRUCT enc_coding own;
 };
 
 /* What follows from a macroblock's records, for its own syntax and that of those beside it */
@@ -258,7 +246,7 @@ _Static_assert(sizeof(struct enc_search) == 84, "enc_search");
 _Static_assert(sizeof(struct enc_last) == 4, "enc_last");
 _Static_assert(sizeof(struct enc_intra) == 68, "enc_intra");
 _Static_assert(sizeof(struct enc_analysis) == 8, "enc_analysis");
-_Static_assert(sizeof(struct enc_codings) == 92, "enc_codings");
+_Static_assert(sizeof(struct enc_codings) == 80, "enc_codings");
 _Static_assert(sizeof(struct enc_syntax) == 48, "enc_syntax");
 _Static_assert(sizeof(struct enc_place) == 68, "enc_place");
 _Static_assert(sizeof(struct enc_total) == 40, "enc_total");
