@@ -4,14 +4,16 @@
  *
  * Messages only change state, so nothing here is called from within a message. The order is:
  * streams of clients that leave; sessions that are over; sources that are kept open; trials and
- * deaths of workers; sources that come back; streams that rested; what waits is handed to workers;
- * ends are told; memory goes. A step that changes state again asks for another one.
+ * deaths of workers; sources that come back; streams that rested; what waits is handed to workers,
+ * which share the cores; ends are told; memory goes. A step that changes state again asks for
+ * another one.
  */
 #include "daemon/broker/broker_step.h"
 
 #include "daemon/broker/ask.h"
 #include "daemon/broker/broker_stream.h"
 #include "daemon/broker/client_rights.h"
+#include "daemon/broker/devices.h"
 #include "daemon/broker/kept_open.h"
 #include "daemon/broker/placeholder.h"
 #include "daemon/broker/reconnect.h"
@@ -84,6 +86,7 @@ void broker_step(struct broker *b, uint64_t now_ms)
     resting_step(b);
     if (!b->closing)
         worker_handover(b, now_ms);
+    devices_share_cores(b);
     placeholders_step(b, now_ms);
     streams_finish(b);
     streams_reap(b);

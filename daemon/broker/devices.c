@@ -201,6 +201,26 @@ static unsigned streams_of(const struct broker *b, const struct worker_process *
     return n;
 }
 
+/* A device that is not open yet needs no cores. */
+static bool has_work(const struct broker *b, const struct worker_process *w)
+{
+    return worker_running(w) && w->ready && streams_of(b, w) > 0;
+}
+
+void devices_share_cores(struct broker *b)
+{
+    Pelton__Cores m = PELTON__CORES__INIT;
+    for (unsigned i = 0; b->n_workers > 1 && i < b->n_workers; i++)
+        m.workers += has_work(b, &b->workers[i]);
+    for (unsigned i = 0; m.workers && i < b->n_workers; i++) {
+        struct worker_process *w = &b->workers[i];
+        if (m.workers - 1 == w->sharing || !has_work(b, w))
+            continue;
+        w->sharing = m.workers - 1;
+        worker_send(w, WIRE_CORES, 0, 0, &m.base, NULL, 0);
+    }
+}
+
 /* That of another reader of the same network source, which shares its connection. NULL: none. */
 static struct worker_process *worker_of_source(const struct broker_stream *s)
 {

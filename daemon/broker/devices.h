@@ -45,6 +45,8 @@ unsigned devices_awaited(const struct broker *b);
 /* A worker could not open its device, as a stream's end says. True: the stream is to be given to
  * another one. */
 bool devices_passes_over(struct worker_process *w, const struct broker_stream *s, int code);
+/* Tells workers that have streams how many they are. They share the cores. */
+void devices_share_cores(struct broker *b);
 struct worker_process *devices_choose(const struct broker_stream *s, uint64_t now_ms);
 
 #endif

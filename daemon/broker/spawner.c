@@ -66,7 +66,7 @@ static int request_receive(int socket, struct spawn_request *out)
 }
 
 static void build_arguments(const struct settings *o, const struct spawn_request *r,
-                            const char *parent, char threads[32], char *argv[ARGS])
+                            const char *parent, char *argv[ARGS])
 {
     unsigned n = 0;
     argv[n++] = "peltond";
@@ -79,11 +79,6 @@ static void build_arguments(const struct settings *o, const struct spawn_request
     for (unsigned i = 0; i < o->text.n_values; i++) {
         argv[n++] = "-c";
         argv[n++] = (char *)o->text.values[i];
-    }
-    if (r->threads) {
-        snprintf(threads, 32, "threads=%u", r->threads);
-        argv[n++] = "-c";
-        argv[n++] = threads;
     }
     if (r->device[0]) {
         argv[n++] = "--device";
@@ -142,8 +137,8 @@ static void spawner_run(const struct settings *settings, const char *parent)
     struct spawn_request request;
     int fd;
     while ((fd = request_receive(SOCKET_FD, &request)) >= 0) {
-        char *argv[ARGS], threads[32];
-        build_arguments(settings, &request, parent, threads, argv);
+        char *argv[ARGS];
+        build_arguments(settings, &request, parent, argv);
         if (request.no_caches)
             driver_caches_off();
         pid_t pid = worker_fork(argv, fd);

@@ -2,8 +2,7 @@
  *
  * The spawner starts workers for the broker, whose sandbox lets it start nothing, and whose
  * children would inherit it. It is a copy of the broker from before the sandbox. It takes the name
- * of a device, a number of threads and a flag, and nothing else. Workers are children of the
- * broker.
+ * of a device and a flag, and nothing else. Workers are children of the broker.
  */
 #ifndef PELTON_SPAWNER_H
 #define PELTON_SPAWNER_H
@@ -15,7 +14,6 @@
 enum { SPAWNER_DEVICE = 256 };
 
 struct spawn_request {
-    uint32_t threads;            /* of a worker; 0: by the settings */
     char device[SPAWNER_DEVICE]; /* "": by the settings */
     bool no_caches;              /* this worker's driver and later ones map no files */
 };

@@ -105,15 +105,10 @@ static void on_unspawned(uv_handle_t *handle)
     ((struct worker_process *)handle->data)->reaped = true;
 }
 
-/* Cores are shared out among devices. */
 static void describe_worker(const struct worker_process *w, struct spawn_request *out)
 {
-    const struct settings *o = w->broker->settings;
-    unsigned count = w->broker->n_workers;
-    uint64_t all = o->engine.threads ? o->engine.threads : uv_available_parallelism();
     memset(out, 0, sizeof(*out));
     out->no_caches = w->broker->caches_fail;
-    out->threads = count > 1 ? (uint32_t)((all + count - 1) / count) : 0;
     wire_copy(out->device, sizeof(out->device), w->device ? w->device : "");
 }
 

@@ -25,6 +25,7 @@ static void on_devices(struct worker_process *w, const struct frame *f, Protobuf
     if (m->current >= 0 && (size_t)m->current < m->n_devices) {
         w->ready = true;
         devices_opened(w, m->devices[m->current]);
+        broker_changed(w->broker); /* it takes its share of the cores */
     }
     if (f->h.request_id && !devices_answer(w, f, body))
         asks_answer(w, f, body);

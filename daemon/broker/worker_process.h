@@ -35,6 +35,7 @@ struct worker_process {
     uint32_t question;        /* of devices.c, not answered yet; 0: none */
     bool opened;              /* it has opened its device, as devices.c had asked */
     bool ready;               /* it has a device */
+    uint32_t sharing;         /* others that it was told to share the cores with */
     bool killed;              /* by us: its last words do not count */
     bool lost;                /* it has lost its device, which is counted */
     struct pelton_stats held; /* worker_gpu and worker_host alone */

@@ -163,15 +163,19 @@ static int open_device(struct engine *e)
     return 0;
 }
 
+static unsigned cores_of(unsigned threads)
+{
+    return threads ? threads : machine_cpus("", (unsigned)uv_available_parallelism());
+}
+
 static void set_schedule(struct engine *e)
 {
-    unsigned cpus = machine_cpus("", (unsigned)uv_available_parallelism());
     uint64_t host = host_budget(e), window = host / MEMORY_WINDOW_PART, device = device_memory(e);
     window = window > MEMORY_WINDOW_BUDGET ? MEMORY_WINDOW_BUDGET : window;
     gpu_memory_limit(e->params.gpu, device / MEMORY_DEVICE_PART);
     e->schedule.setting =
         (struct schedule_setting){.entropy = e->params.entropy,
-                                  .coders = e->params.threads ? e->params.threads : cpus,
+                                  .coders = e->threads.cores,
                                   .lookahead = e->params.lookahead,
                                   .batch = e->params.batch,
                                   .shuffle_seed = e->params.shuffle_seed,
@@ -188,12 +192,9 @@ static void set_schedule(struct engine *e)
 /* libavcodec takes the number of threads alone. */
 static void set_schedule_without_device(struct engine *e)
 {
-    unsigned cpus = machine_cpus("", (unsigned)uv_available_parallelism());
     e->lavc = e->software = true;
-    e->schedule.setting =
-        (struct schedule_setting){.coders = e->params.threads ? e->params.threads : cpus,
-                                  .software = true,
-                                  .tuning = e->schedule.setting.tuning};
+    e->schedule.setting = (struct schedule_setting){
+        .coders = e->threads.cores, .software = true, .tuning = e->schedule.setting.tuning};
 }
 
 /* Picture arrays may lie in memory that the device fetches itself. */
@@ -237,8 +238,7 @@ static int engine_open(struct engine *e)
 
 bool engine_expects_little(uint64_t bytes, unsigned threads)
 {
-    unsigned cpus = machine_cpus("", (unsigned)uv_available_parallelism());
-    return split_is_short(bytes, threads ? threads : cpus);
+    return split_is_short(bytes, cores_of(threads));
 }
 
 int engine_create(uv_loop_t *loop, const struct engine_params *params, struct engine **out)
@@ -248,6 +248,7 @@ int engine_create(uv_loop_t *loop, const struct engine_params *params, struct en
         return PELTON_ERR_NOMEM;
     e->loop.loop = loop;
     e->params = *params;
+    e->threads.cores = cores_of(params->threads);
     if (uv_mutex_init(&e->gpu_opens)) {
         free(e);
         return PELTON_ERR_NOMEM;
@@ -280,6 +281,16 @@ int engine_create(uv_loop_t *loop, const struct engine_params *params, struct en
         engine_log(e, 2, "pipelines are made by the first stream");
     *out = e;
     return 0;
+}
+
+/* Coders that rest or go on see it when they look for work next. */
+void engine_share_cores(struct engine *e, unsigned engines)
+{
+    unsigned cores = e->threads.cores, n = engines ? engines : 1;
+    engine_lock(e);
+    e->schedule.setting.coders = cores / n + (cores % n != 0);
+    coders_recall(e);
+    engine_unlock(e);
 }
 
 /* Sessions that exist already do not use the schedule yet. */

@@ -75,6 +75,8 @@ const struct gpu_device_info *engine_device(const struct engine *e);
 /* Opens the device where that was put off, and starts its threads. Any thread, without the lock. 0
  * or enum pelton_error. */
 int engine_need_gpu(struct engine *e);
+/* So many engines of this machine have work, and each takes its share of the cores. Any thread. */
+void engine_share_cores(struct engine *e, unsigned engines);
 /* that the device entropy-decodes at once; 0: the CPU does it */
 uint32_t engine_entropy_pictures(struct engine *e);
 /* closes all sessions first */

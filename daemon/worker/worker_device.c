@@ -78,14 +78,12 @@ static bool devices_list(struct worker_proto *w)
     return w->found != NULL;
 }
 
-/* The device to open; NULL: the default. For "all" it is the first usable GPU, with its share of
- * the cores: the broker starts a worker for each of the others, by its UUID. On a machine without
- * any it is the default. */
+/* The device to open; NULL: the default. For "all" it is the first usable GPU: the broker starts a
+ * worker for each of the others, by its UUID. On a machine without any it is the default. */
 static const char *device_find(struct worker_proto *w)
 {
     unsigned n = 0;
     const char *device = w->settings->engine.device;
-    w->threads = (unsigned)w->settings->engine.threads;
     if (!device || strcmp(device, "all") != 0)
         return device;
     if (!devices_list(w))
@@ -93,8 +91,6 @@ static const char *device_find(struct worker_proto *w)
     for (size_t i = 0; i < w->n_found; i++)
         if (w->found[i].usable && !w->found[i].software && n++ == 0)
             wire_copy(w->uuid, sizeof(w->uuid), w->found[i].uuid);
-    if (n > 1)
-        w->threads = ((w->threads ? w->threads : uv_available_parallelism()) + n - 1) / n;
     return n ? w->uuid : NULL;
 }
 
@@ -113,7 +109,7 @@ static enum engine_entropy entropy_of(const struct worker_proto *w)
 {
     const struct settings *o = w->settings;
     if (o->engine.entropy != ENGINE_ENTROPY_AUTO ||
-        !engine_expects_little(o->engine.expected << 20, w->threads))
+        !engine_expects_little(o->engine.expected << 20, (unsigned)o->engine.threads))
         return (enum engine_entropy)o->engine.entropy;
     START_TRACE_FIRST("little video: the GPU decodes no entropy");
     return ENGINE_ENTROPY_CPU;
@@ -182,7 +178,7 @@ static int engine_open(struct worker_proto *w)
         .gpu = w->gpu,
         .open_gpu = device_open_late,
         .open_gpu_ctx = w,
-        .threads = w->threads,
+        .threads = (unsigned)w->settings->engine.threads,
         .lookahead = (unsigned)o->engine.lookahead,
         .batch = (unsigned)o->debug.batch,
         .arena = (uint8_t)o->debug.arena,

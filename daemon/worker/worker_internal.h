@@ -31,7 +31,6 @@ struct worker_proto {
     struct channel ch;
     struct gpu *gpu;               /* the one device of this process; NULL: not needed yet */
     bool lavc;                     /* libavcodec decodes; the device is a software one */
-    unsigned threads;              /* of the engine */
     char uuid[64];                 /* of the device, where "all" were asked for */
     struct gpu_device_info *found; /* then, until the broker has asked; NULL: none */
     size_t n_found;

@@ -85,6 +85,10 @@ static void worker_dispatch(struct worker_proto *w, struct frame *f, ProtobufCMe
     case WIRE_CONTROLS:
         worker_answer_controls(w, ws, f, (const Pelton__Controls *)body);
         break;
+    case WIRE_CORES:
+        if (w->engine)
+            engine_share_cores(w->engine, ((const Pelton__Cores *)body)->workers);
+        break;
     case WIRE_PING:
         channel_send(&w->ch, WIRE_PONG, f->h.request_id, 0, NULL, NULL, 0);
         break;

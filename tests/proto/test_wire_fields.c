@@ -195,7 +195,7 @@ enum { CONVERSIONS = sizeof(conversions) / sizeof(conversions[0]) };
 
 /* Messages without a structure: their handlers read each field. */
 static const char *const carriers[] = {
-    "Hello", "Welcome", "Error", "Ping", "Pong", "Goodbye", "Shutdown", "Reload", "Status",
+    "Hello", "Welcome", "Error", "Ping", "Pong", "Goodbye", "Shutdown", "Reload", "Cores", "Status",
     "OpenReply", "Probe", "ProbeReply", "Close", "Release", "Credit", "Stats", "Devices",
     "DevicesReply", "Controls", "ControlsReply", "Sources", "SourcesReply", "WatchSources",
     "SourceState", "Eos", "SourceEvent", "Setting", "Login",

@@ -19,6 +19,7 @@
  *     --loops N --ss US --t US --max N --resume SEQUENCE --realtime
  *     --sessions N      the same file so many times at once; all must give the same MD5
  *     --close-after N   closes the session after N frames
+ *     --engines N       the engine shares its cores with 0 to N - 1 others, in turn, by frame
  *     --close-first     closes only the first of several sessions
  *     --fd              opens the file and passes the descriptor (- reads standard input)
  *     --hold            releases no frame before the end
@@ -56,7 +57,7 @@ static struct {
     struct gpu_params gpu;
     FILE *out;
     uint64_t close_after, resume;
-    unsigned sessions;
+    unsigned sessions, engines;
     bool lines, hold, probe, stats, use_fd, close_first;
 } opt = {.sessions = 1};
 
@@ -145,6 +146,8 @@ static void on_frame(void *ctx, const struct feed_frame *frame)
     }
     take_frame(r, frame);
     r->frames++;
+    if (opt.engines)
+        engine_share_cores(r->engine, 1 + (unsigned)(r->frames % opt.engines));
     if (!opt.hold)
         session_release(r->session, frame->epoch, frame->slot, frame->generation);
     if (r->closes && r->frames == opt.close_after)
@@ -234,7 +237,8 @@ enum {
     O_ENTROPY,
     O_ENTROPY_MEMORY,
     O_CPU_MOTION,
-    O_ARENA
+    O_ARENA,
+    O_ENGINES
 };
 
 static const struct option options[] = {{"device", 1, NULL, O_DEVICE},
@@ -269,6 +273,7 @@ static const struct option options[] = {{"device", 1, NULL, O_DEVICE},
                                         {"entropy-memory", 1, NULL, O_ENTROPY_MEMORY},
                                         {"cpu-motion", 0, NULL, O_CPU_MOTION},
                                         {"arena", 1, NULL, O_ARENA},
+                                        {"engines", 1, NULL, O_ENGINES},
                                         {NULL, 0, NULL, 0}};
 
 static void set_option(int c, struct engine_params *e)
@@ -283,6 +288,9 @@ static void set_option(int c, struct engine_params *e)
         break;
     case O_THREADS:
         e->threads = (unsigned)n;
+        break;
+    case O_ENGINES:
+        opt.engines = (unsigned)n;
         break;
     case O_LOOKAHEAD:
         e->lookahead = (unsigned)n;

@@ -44,7 +44,8 @@ struct engine_loop {
 };
 
 struct engine_threads {
-    struct coder *coders; /* [schedule.setting.coders] */
+    unsigned cores;       /* of this engine, if no other has work */
+    struct coder *coders; /* [cores]; those from schedule.setting.coders on rest */
     struct coder *idle;   /* the last one that became so first: its caches are the warmest */
     unsigned coders_started;
     uv_thread_t device;

@@ -422,7 +422,7 @@ int lavc_stream_create(struct session *s, const AVCodecParameters *par, struct l
     l->outputs_tail = &l->outputs;
     l->decoder = (struct lavc_decoder){.live = s->window.live, .got = on_got, .ctx = l};
     /* one more than CPUs: they go on while the stream thread copies */
-    unsigned threads = s->engine->schedule.setting.coders + 1;
+    unsigned threads = s->engine->threads.cores + 1;
     int err = lavc_decoder_open(&l->decoder, par, threads < LAVC_THREADS ? threads : LAVC_THREADS);
     if (err) {
         lavc_stream_free(l);

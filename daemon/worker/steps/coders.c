@@ -305,6 +305,22 @@ static void coder_sleep(struct coder *c)
     }
 }
 
+/* Another engine has its core. */
+static bool coder_is_spare(const struct coder *c)
+{
+    const struct engine *e = c->engine;
+    return (unsigned)(c - e->threads.coders) >= e->schedule.setting.coders;
+}
+
+/* Not among the idle, so that nobody wakes it in vain. Work that woke it goes to another one. */
+static void coder_rest(struct coder *c)
+{
+    struct engine *e = c->engine;
+    wake_coders(&e->schedule, 1);
+    while (coder_is_spare(c) && !e->threads.stopping)
+        engine_wait(e, &c->wake, 0);
+}
+
 static void coder_main(void *coder)
 {
     struct coder *c = coder;
@@ -312,7 +328,9 @@ static void coder_main(void *coder)
     pthread_setname_np(pthread_self(), "pelton-codec");
     engine_lock(e);
     while (!e->threads.stopping)
-        if (!coder_step(c))
+        if (coder_is_spare(c))
+            coder_rest(c);
+        else if (!coder_step(c))
             coder_sleep(c);
     engine_unlock(e);
 }
@@ -334,7 +352,7 @@ static int coder_start(struct engine *e, struct coder *c, unsigned i)
 
 int coders_start(struct engine *e)
 {
-    unsigned count = e->schedule.setting.coders;
+    unsigned count = e->threads.cores;
     int err = 0;
     e->threads.coders = calloc(count, sizeof(*e->threads.coders));
     if (!e->threads.coders)
@@ -344,8 +362,17 @@ int coders_start(struct engine *e)
     return err;
 }
 
+void coders_recall(struct engine *e)
+{
+    for (unsigned i = 0; i < e->threads.coders_started; i++)
+        uv_cond_signal(&e->threads.coders[i].wake);
+}
+
 void coders_join(struct engine *e)
 {
+    engine_lock(e);
+    coders_recall(e);
+    engine_unlock(e);
     for (unsigned i = 0; i < e->threads.coders_started; i++)
         uv_thread_join(&e->threads.coders[i].thread);
 }
@@ -354,7 +381,7 @@ void coders_free(struct engine *e)
 {
     for (unsigned i = 0; i < e->threads.coders_started; i++)
         uv_cond_destroy(&e->threads.coders[i].wake);
-    for (unsigned i = 0; e->threads.coders && i < e->schedule.setting.coders; i++)
+    for (unsigned i = 0; e->threads.coders && i < e->threads.cores; i++)
         h264_scratch_free(e->threads.coders[i].scratch);
     free(e->threads.coders);
     e->threads.coders = NULL;

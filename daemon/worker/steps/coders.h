@@ -7,8 +7,10 @@
 
 #include "daemon/worker/engine/engine.h"
 
-/* Starts schedule.setting.coders threads. 0 or enum pelton_error; then some may have started. */
+/* Starts threads.cores of them. 0 or enum pelton_error; then some may have started. */
 int coders_start(struct engine *e);
+/* With the lock: those that rest look whether they still do. */
+void coders_recall(struct engine *e);
 /* After threads.stopping is set and they were woken. */
 void coders_join(struct engine *e);
 /* After no thread can wake them any more. */

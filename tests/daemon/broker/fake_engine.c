@@ -133,6 +133,10 @@ int engine_create(uv_loop_t *loop, const struct engine_params *params, struct en
     return 0;
 }
 
+void engine_share_cores(struct engine *e, unsigned engines)
+{
+}
+
 int engine_need_gpu(struct engine *e)
 {
     return 0;

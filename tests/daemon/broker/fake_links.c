@@ -61,6 +61,8 @@ static void sent_detail(unsigned type, const ProtobufCMessage *body, char *out, 
         snprintf(out, size, " %d", m->failure ? m->failure->code : 0);
     } else if (type == WIRE_ERROR) {
         snprintf(out, size, " %d", ((const Pelton__Error *)body)->code);
+    } else if (type == WIRE_CORES) {
+        snprintf(out, size, " of %u", ((const Pelton__Cores *)body)->workers);
     } else if (type == WIRE_OPEN) {
         const Pelton__Open *m = (const Pelton__Open *)body;
         snprintf(out, size, " from %llu", (unsigned long long)m->resume_sequence);

@@ -50,13 +50,35 @@ static void a_list_of_two(void **state)
     struct client *c = two_devices();
     for (uint32_t i = 2; i <= 4; i++)
         world_stream(c, i, WORLD_FILE);
-    assert_string_equal(world_step(&w), "w0 OPEN 2 from 0, w1 OPEN 3 from 0, w1 OPEN 4 from 0");
+    assert_string_equal(world_step(&w),
+                        "w0 OPEN 2 from 0, w1 OPEN 3 from 0, w1 OPEN 4 from 0, w0 CORES 0 of 2, "
+                        "w1 CORES 0 of 2");
     stream_close(id_table_find(&c->streams, 1));
     stream_close(id_table_find(&c->streams, 3));
     world_step(&w);
     world_stream(c, 5, WORLD_FILE);
     world_stream(c, 6, WORLD_FILE);
-    assert_string_equal(world_step(&w), "w0 OPEN 5 from 0, w0 OPEN 6 from 0");
+    assert_string_equal(world_step(&w), "w0 OPEN 5 from 0, w0 OPEN 6 from 0, w1 CORES 0 of 2");
+}
+
+/* Cores go to workers whose devices are open and that have streams. */
+static void cores_are_shared(void **state)
+{
+    struct client *c = two_devices();
+    w.b.workers[1].ready = false;
+    world_stream(c, 2, WORLD_FILE);
+    assert_string_equal(world_step(&w), "w1 OPEN 2 from 0");
+    w.b.workers[1].ready = true;
+    broker_changed(&w.b);
+    assert_string_equal(world_step(&w), "w0 CORES 0 of 2, w1 CORES 0 of 2");
+    assert_string_equal(world_step(&w), "");
+    stream_close(id_table_find(&c->streams, 1));
+    assert_string_equal(world_step(&w), "w0 CLOSE 1, w1 CORES 0 of 1");
+    links_worker_dies(&w.b.workers[0]);
+    assert_string_equal(world_step(&w), "");
+    world_stream(c, 3, WORLD_FILE);
+    assert_string_equal(world_step(&w), "w0 start, w0 OPEN 3 from 0, w0 CORES 0 of 2, "
+                                        "w1 CORES 0 of 2");
 }
 
 static void a_death_concerns_one_device(void **state)
@@ -65,7 +87,8 @@ static void a_death_concerns_one_device(void **state)
     struct broker_stream *other = world_stream(c, 2, WORLD_FILE);
     world_step(&w);
     links_worker_dies(&w.b.workers[0]);
-    assert_string_equal(world_step(&w), "c1 SOURCE_STATE 1 restarting, w0 start, w0 OPEN 3 from 0");
+    assert_string_equal(world_step(&w), "c1 SOURCE_STATE 1 restarting, w0 start, w0 OPEN 3 from 0, "
+                                        "w0 CORES 0 of 2");
     assert_int_equal(other->wid, 2);
     assert_int_equal(other->deaths.strikes, 0);
 }
@@ -109,7 +132,8 @@ static void all_devices(void **state)
     assert_string_equal(world_step(&w), "w0 OPEN 1 from 0"); /* the first device is enough */
     world_stream(c, 2, WORLD_FILE);
     world_stream(c, 3, WORLD_FILE);
-    assert_string_equal(world_step(&w), "w1 start, w1 OPEN 2 from 0, w2 start, w2 OPEN 3 from 0");
+    assert_string_equal(world_step(&w), "w1 start, w1 OPEN 2 from 0, w2 start, w2 OPEN 3 from 0, "
+                                        "w0 CORES 0 of 3, w1 CORES 0 of 3, w2 CORES 0 of 3");
 }
 
 static void all_is_one(void **state)
@@ -160,6 +184,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(one_device, teardown),
         cmocka_unit_test_teardown(a_list_of_two, teardown),
+        cmocka_unit_test_teardown(cores_are_shared, teardown),
         cmocka_unit_test_teardown(a_death_concerns_one_device, teardown),
         cmocka_unit_test_teardown(a_worker_that_is_used_up, teardown),
         cmocka_unit_test_teardown(a_device_that_cannot_be_opened, teardown),

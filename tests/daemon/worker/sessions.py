@@ -81,6 +81,7 @@ def schedules(clip, whole):
                  ["--lookahead", 60, "--batch", 16, "--threads", 4],
                  ["--shuffle", 1, "--lookahead", 30, "--threads", 4],
                  ["--shuffle", 2, "--threads", 3], ["--depth", 1], ["--hold", "--depth", 200],
+                 ["--engines", 5, "--threads", 4], ["--engines", 3, "--threads", 3, "--shuffle", 3],
                  ["--sessions", 4], ["--sessions", 3, "--depth", 1, "--shuffle", 5], ["--fd"]):
         got = set(run(*args, clip).stdout.splitlines())
         expect(f"schedule {args}", got, {whole})
