@@ -67,6 +67,7 @@ struct settings_encoding {
 struct settings_debug {
     const char *tune_force, *split;
     uint64_t batch, wavefront, arena, queues, encoder, shuffle_seed, delay_seed, idle_ms, share_kib;
+    uint64_t share_ms;
     bool bare;
 };
 

@@ -124,6 +124,8 @@ static const struct settings_key keys[] = {
      "idleness before memory is given back"},
     {"debug.share_kib", KIND_NUMBER, AT(debug.share_kib), 0, UINT32_MAX, 8192,
      "KiB of a file that are left when a further device takes part"},
+    {"debug.share_ms", KIND_NUMBER, AT(debug.share_ms), 0, UINT32_MAX, 700,
+     "from the begin of a file until a further device is opened for it"},
     {"debug.shuffle_seed", KIND_NUMBER, AT(debug.shuffle_seed), 0, UINT64_MAX, 0,
      "decode slices in a random order"},
     {"debug.delay_seed", KIND_NUMBER, AT(debug.delay_seed), 0, UINT64_MAX, 0,

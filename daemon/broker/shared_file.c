@@ -5,6 +5,7 @@
  */
 #include "daemon/broker/shared_file.h"
 
+#include "daemon/broker/worker_process.h"
 #include "daemon/stretch_table.h"
 
 #include <errno.h>
@@ -27,6 +28,25 @@ static const struct broker_stream *part_beside(const struct broker_stream *s)
                      other->source.open->share != s->source.open->share))
         other = other->next;
     return other;
+}
+
+static const struct broker_stream *first_part(const struct broker_stream *s)
+{
+    const struct broker_stream *other = s->broker->streams;
+    while (other && (other->client != s->client || other->source.open->part != 0 ||
+                     other->source.open->share != s->source.open->share))
+        other = other->next;
+    return other;
+}
+
+/* To open a device takes as long as many a file, and slows the first device down meanwhile. */
+bool shared_file_waits(const struct broker_stream *s, uint64_t now_ms)
+{
+    if (!is_part(s) || s->source.open->part == 0 || s->worker->spawned)
+        return false;
+    const struct broker_stream *first = first_part(s);
+    return first && (first->state == STREAM_QUEUED ||
+                     now_ms - first->retry.opened_ms < s->broker->settings->debug.share_ms);
 }
 
 /* A device that is yet to be opened would come too late. A loop never ends. */

@@ -11,5 +11,7 @@
 /* A stream that has been admitted gets the table of its parts. Where the file is too short to be
  * shared, parts other than the first are refused. 0 or a negative code with *failure filled. */
 int shared_file_admit(struct broker_stream *s, struct pelton_failure *failure);
+/* A part whose device is not open yet waits while the first one may be done without it. */
+bool shared_file_waits(const struct broker_stream *s, uint64_t now_ms);
 
 #endif

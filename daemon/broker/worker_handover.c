@@ -15,6 +15,7 @@
 #include "daemon/broker/devices.h"
 #include "daemon/broker/open_fields.h"
 #include "daemon/broker/opened_source.h"
+#include "daemon/broker/shared_file.h"
 #include "daemon/broker/stream_delivery.h"
 #include "daemon/broker/worker_link.h"
 #include "proto/start_trace.h"
@@ -131,7 +132,7 @@ static void worker_feed(struct worker_process *w, uint64_t now_ms)
 {
     struct broker_stream *s = first_queued(w->broker, w);
     for (; s && !w->trial; s = s->next) {
-        if (s->state != STREAM_QUEUED || s->worker != w)
+        if (s->state != STREAM_QUEUED || s->worker != w || shared_file_waits(s, now_ms))
             continue;
         if (!worker_have(w, now_ms))
             return;

@@ -13,7 +13,7 @@ enum { DEVICES = 3, FRAMES = 200 };
 
 static struct pelton *spawn(void)
 {
-    const char *values[] = {"device=a,b,c", "debug.share_kib=0", NULL};
+    const char *values[] = {"device=a,b,c", "debug.share_kib=0", "debug.share_ms=0", NULL};
     return must_spawn(values);
 }
 
@@ -170,7 +170,7 @@ static void short_file(void)
 
 static struct pelton *spawn_all(const char *devices)
 {
-    const char *values[] = {"debug.share_kib=0", NULL};
+    const char *values[] = {"debug.share_kib=0", "debug.share_ms=0", NULL};
     struct pelton_spawn_params p = {
         .program = fake_program(), .device = "all", .extra = values, .log_fd = -1};
     struct pelton *conn = NULL;

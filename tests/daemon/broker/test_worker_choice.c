@@ -136,6 +136,47 @@ static void all_devices(void **state)
                                         "w0 CORES 0 of 3, w1 CORES 0 of 3, w2 CORES 0 of 3");
 }
 
+static struct broker_stream *world_part(struct client *c, uint32_t part)
+{
+    struct broker_stream *s = world_stream(c, 1 + part, WORLD_FILE);
+    s->source.open->share = 7;
+    s->source.open->parts = 2;
+    s->source.open->part = part;
+    return s;
+}
+
+/* A further device is opened for a file that the first one has had for a while. */
+static void a_part_waits(void **state)
+{
+    world_open(&w, "all");
+    w.settings.debug.share_ms = 500;
+    struct client *c = world_client(&w);
+    world_part(c, 0);
+    world_part(c, 1);
+    world_step(&w);
+    world_says_devices(&w.b.workers[0], w.b.workers[0].question, 2);
+    world_step(&w);
+    world_says_devices(&w.b.workers[0], w.b.workers[0].question, 1);
+    assert_string_equal(world_step(&w), "w0 OPEN 1 from 0");
+    w.now_ms += w.settings.debug.share_ms - 1;
+    broker_changed(&w.b);
+    assert_string_equal(world_step(&w), "");
+    w.now_ms++;
+    broker_changed(&w.b);
+    assert_string_equal(world_step(&w),
+                        "w1 start, w1 OPEN 2 from 0, w0 CORES 0 of 2, w1 CORES 0 of 2");
+}
+
+/* One that is open does not wait, as a part of the next file shows. */
+static void an_open_device_does_not_wait(void **state)
+{
+    a_part_waits(state);
+    struct client *c = world_client(&w);
+    world_part(c, 0);
+    world_part(c, 1);
+    assert_string_equal(world_step(&w), "w0 OPEN 3 from 0, w1 OPEN 4 from 0");
+}
+
 static void all_is_one(void **state)
 {
     world_open(&w, "all");
@@ -189,6 +230,8 @@ int main(void)
         cmocka_unit_test_teardown(a_worker_that_is_used_up, teardown),
         cmocka_unit_test_teardown(a_device_that_cannot_be_opened, teardown),
         cmocka_unit_test_teardown(all_devices, teardown),
+        cmocka_unit_test_teardown(a_part_waits, teardown),
+        cmocka_unit_test_teardown(an_open_device_does_not_wait, teardown),
         cmocka_unit_test_teardown(all_is_one, teardown),
         cmocka_unit_test_teardown(a_death_before_the_answer, teardown),
         cmocka_unit_test_teardown(cameras_share_a_process, teardown),
