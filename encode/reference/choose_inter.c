@@ -93,7 +93,8 @@ static void choose_mb(struct picture_work *w, uint32_t mb, uint32_t unused)
         }
     }
     w->mbs[mb].kind = REC_MB_INTER;
-    if (intra->kind_cost[intra->kind] + w->lambda * INTRA_BITS / 16 < best) {
+    if (intra->cost < UINT32_MAX &&
+        intra->kind_cost[intra->kind] + w->lambda * INTRA_BITS / 16 < best) {
         w->mbs[mb].kind = intra->kind;
         motion_clear(&w->motion[mb]);
     }

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Intra modes by SATD, predicted from source samples: no macroblock waits for another. Two rounds:
- * the first finds the modes of 4x4 blocks without rates, the second takes these for the modes of
- * neighbours, which the rates depend on (8.3.1.1).
+ * Intra modes by SATD, predicted from source samples: no macroblock waits for another. I pictures
+ * have two rounds: the first finds the modes of 4x4 blocks without rates, the second takes these
+ * for the modes of neighbours, which the rates depend on (8.3.1.1).
+ *
+ * In P pictures the search comes before. Where it has found a prediction that is near, intra
+ * prediction is left out. The others have no 4x4 blocks: their reconstruction waits longest for
+ * neighbours. Most neighbours are inter, so DC is taken for the predicted mode.
  */
 #include "encode/reference/cost.h"
 #include "encode/reference/intra_blocks.h"
@@ -13,6 +17,11 @@
  * neighbours are reconstructed. So these have more than their syntax takes; docs/design/encode.md
  * has the figures. */
 static const uint8_t kind_bits[3] = {40, 20, 5};
+/* 8x8 blocks of P pictures have these. */
+#define P_8X8_BITS 30
+
+/* The cost of inter prediction, in bits, below which intra prediction is left out */
+#define LEFT_OUT_BITS 100
 
 static struct intra_place place_of(const struct picture_work *w, uint32_t mb, int component)
 {
@@ -38,6 +47,8 @@ static int mode_near(const struct picture_work *w, uint32_t mb, int x, int y)
 /* predIntra4x4PredMode by the modes of the first round */
 static int mode_predicted(const struct picture_work *w, uint32_t mb, int x, int y)
 {
+    if (w->ref_count > 0)
+        return 2;
     int a = mode_near(w, mb, x - 1, y), b = mode_near(w, mb, x, y - 1);
     return a < 0 || b < 0 ? 2 : a < b ? a : b;
 }
@@ -84,7 +95,7 @@ static void choose_nxn(struct picture_work *w, uint32_t mb, int kind)
     struct intra_choice *c = &w->intra[mb];
     int size = kind == REC_MB_INTRA_8X8 ? 8 : 4, step = size * size / 16;
     memset(c->kind_modes[kind], 0, sizeof(c->kind_modes[kind]));
-    c->kind_cost[kind] = w->lambda * kind_bits[kind] / 16;
+    c->kind_cost[kind] = w->lambda * (w->ref_count > 0 ? P_8X8_BITS : kind_bits[kind]) / 16;
     for (int blk = 0; blk < 16; blk += step) {
         int x = blk_x(blk), y = blk_y(blk);
         uint8_t mode = 2;
@@ -131,18 +142,31 @@ static void choose_first(struct picture_work *w, uint32_t mb, uint32_t unused)
         choose_block(w, &place, blk_x(blk), blk_y(blk), 4, -1, &w->intra[mb].mode4[blk]);
 }
 
-static void choose_kind(struct picture_work *w, uint32_t mb, uint32_t unused)
+/* P: is one vector of the search good enough? */
+static bool is_left_out(const struct picture_work *w, uint32_t mb)
+{
+    bool out = false;
+    for (uint32_t ref = 0; ref < w->ref_count; ref++) {
+        const struct motion_search *s = &w->search[ref][mb];
+        uint32_t bits = work_vector_bits(s->part[0].mv, s->predicted);
+        out |= s->part[0].cost + w->lambda * bits / 16 < w->lambda * LEFT_OUT_BITS / 16;
+    }
+    return out;
+}
+
+static void choose_kind(struct picture_work *w, uint32_t mb)
 {
     struct intra_choice *c = &w->intra[mb];
     uint8_t mode = 2;
-    choose_nxn(w, mb, REC_MB_INTRA_4X4);
-    c->kind_cost[REC_MB_INTRA_8X8] = UINT32_MAX;
+    memset(c->kind_cost, 0xff, sizeof(c->kind_cost));
+    memset(c->kind_modes, 0, sizeof(c->kind_modes));
+    if (w->ref_count == 0)
+        choose_nxn(w, mb, REC_MB_INTRA_4X4);
     if (w->encoding->transform_8x8)
         choose_nxn(w, mb, REC_MB_INTRA_8X8);
     c->kind_cost[REC_MB_INTRA_16X16] =
         choose_whole(w, mb, false, &mode) + w->lambda * kind_bits[REC_MB_INTRA_16X16] / 16;
     c->kind_modes[REC_MB_INTRA_16X16][0] = mode;
-    c->kind_modes[REC_MB_INTRA_16X16][1] = 0;
     c->kind = REC_MB_INTRA_4X4;
     for (uint8_t kind = REC_MB_INTRA_8X8; kind <= REC_MB_INTRA_16X16; kind++)
         if (c->kind_cost[kind] < c->kind_cost[c->kind])
@@ -154,8 +178,17 @@ static void choose_kind(struct picture_work *w, uint32_t mb, uint32_t unused)
         c->cost += choose_whole(w, mb, true, &c->chroma_mode);
 }
 
+static void choose_mb(struct picture_work *w, uint32_t mb, uint32_t unused)
+{
+    if (is_left_out(w, mb))
+        w->intra[mb] = (struct intra_choice){.cost = UINT32_MAX};
+    else
+        choose_kind(w, mb);
+}
+
 void intra_choose(struct picture_work *w)
 {
-    work_each(w, choose_first, 0);
-    work_each(w, choose_kind, 0);
+    if (w->ref_count == 0)
+        work_each(w, choose_first, 0);
+    work_each(w, choose_mb, 0);
 }

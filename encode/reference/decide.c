@@ -206,12 +206,16 @@ static void swap_fields(struct picture_work *w)
     w->field = motion;
 }
 
-static void decide_inter(struct picture_work *w)
+static void search(struct picture_work *w)
 {
     for (uint32_t ref = 0; ref < w->ref_count; ref++) {
         motion_search_whole(w, ref);
         motion_search_quarter(w, ref);
     }
+}
+
+static void decide_inter(struct picture_work *w)
+{
     for (uint32_t mb = 0; mb < w->mb_count; mb++) {
         motion_clear(&w->motion[mb]);
         motion_set(&w->motion[mb], search_parts[0], 0, w->search[0][mb].part[0].mv);
@@ -313,6 +317,7 @@ static void skip_all(struct picture_work *w)
 
 static void decide_all(struct picture_work *w, bool idr)
 {
+    search(w);
     intra_choose(w);
     if (!idr)
         decide_inter(w);

@@ -21,12 +21,12 @@ struct mb_levels {
 
 /* Intra prediction of a macroblock, chosen from source samples. Costs are of cost_satd. */
 struct intra_choice {
-    uint32_t cost;         /* of the best kind, with chroma */
+    uint32_t cost;         /* of the best kind, with chroma; UINT32_MAX: it was left out */
     uint8_t kind;          /* REC_MB_INTRA_* */
     uint8_t chroma_mode;   /* intra_chroma_pred_mode */
     uint32_t modes[2];     /* as rec_mb.intra_mode */
-    uint8_t mode4[16];     /* Intra4x4PredMode by blkIdx, for the rates of neighbours */
-    uint32_t kind_cost[3]; /* of luma, by kind */
+    uint8_t mode4[16];     /* I: Intra4x4PredMode by blkIdx, for the rates of neighbours */
+    uint32_t kind_cost[3]; /* of luma, by kind; UINT32_MAX: was not tried */
     uint32_t kind_modes[3][2];
 };
 
@@ -111,7 +111,7 @@ extern const struct motion_part search_parts[SEARCH_PARTS];
 
 /* ---- the passes ---- */
 
-/* Choose intra modes from source samples (choose_intra.c). */
+/* Choose intra modes from source samples; in P pictures after the search (choose_intra.c). */
 void intra_choose(struct picture_work *w);
 /* Vectors of all partitions in one reference: in whole samples (search_motion.c), then in quarter
  * samples (refine_motion.c). */

@@ -41,7 +41,7 @@ struct encode_pass {
     enum encode_group group;
     enum encode_grid grid;
     enum encode_wavefront wavefront; /* that it is for, if not 0 */
-    bool of_p;                       /* only P pictures need it */
+    bool of_i, of_p;                 /* only I pictures, or P pictures, need it */
     uint32_t coding;                 /* only pictures with one of these ENC_* flags need it */
     bool widest;                     /* constant 0: threads of a workgroup, for the device */
     uint32_t step;                   /* the first one: ENC_STEP_* */

@@ -35,9 +35,13 @@ static bool pass_wanted(const struct gpu_encode *e, const struct encode_batch *b
                         const struct encode_pass *p, bool any_p)
 {
     uint32_t flags = 0;
-    for (uint32_t i = 0; i < b->count; i++)
+    bool any_i = false;
+    for (uint32_t i = 0; i < b->count; i++) {
         flags |= b->pictures[i].flags;
-    return (any_p || !p->of_p) && (!p->wavefront || p->wavefront == e->params.wavefront) &&
+        any_i |= b->pictures[i].ref_count == 0;
+    }
+    return (any_p || !p->of_p) && (any_i || !p->of_i) &&
+           (!p->wavefront || p->wavefront == e->params.wavefront) &&
            (!p->coding || p->coding & flags);
 }
 

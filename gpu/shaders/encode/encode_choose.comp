@@ -178,7 +178,9 @@ void main()
             chosen = i;
         }
     uint at = record_at(mb), kind = uint(intra[at].kind);
-    uint intra_cost = intra[at].kind_cost[kind] + pictures[picture].lambda * INTRA_BITS / 16u;
+    uint intra_cost = intra[at].cost == NO_COST
+                          ? NO_COST
+                          : intra[at].kind_cost[kind] + pictures[picture].lambda * INTRA_BITS / 16u;
     if (chosen == 4u)
         own_set(ivec4(0, 0, 2, 2), 0, skip_mv);
     if (intra_cost < best)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Intra modes from source samples with rates, by the modes of the first round beside
- * (encode/reference/choose_intra.c). Grid: macroblocks in x, pictures in z.
+ * (encode/reference/choose_intra.c). P pictures have no 4x4 blocks, and their macroblocks are left
+ * out where the search has found a prediction that is near. Grid: macroblocks in x, pictures in z.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -10,6 +11,8 @@
 
 /* Bits of a kind: 4x4, 8x8, 16x16 */
 const uint kind_bits[3] = uint[3](40u, 20u, 5u);
+/* 8x8 blocks of P pictures have these. */
+#define P_8X8_BITS 30u
 
 shared uint sums8[4][NXN_MODES], sums[4];    /* SATD by mode, of 8x8 blocks and of 16x16 */
 shared uint kind_costs[2], kind_modes[2][2]; /* of 4x4, and of 8x8 blocks */
@@ -21,6 +24,23 @@ shared int means[9];         /* of luma, of the 4x4 blocks of Cb and Cr */
 uint weighed_bits(uint n)
 {
     return pictures[picture].lambda * n / 16u;
+}
+
+/* The cost of inter prediction, in bits, below which intra prediction is left out */
+#define LEFT_OUT_BITS 100u
+
+/* P: is one vector of the search good enough? */
+bool is_left_out()
+{
+    bool left_out = false;
+    for (reference = 0u; reference < pictures[picture].ref_count; reference++) {
+        uint at = search_at(mb);
+        enc_found found = search[at].part[0];
+        uint cost = vector_cost(ivec2(found.mv[0], found.mv[1]),
+                                ivec2(search[at].predicted[0], search[at].predicted[1]));
+        left_out = left_out || found.cost + cost < weighed_bits(LEFT_OUT_BITS);
+    }
+    return left_out;
 }
 
 /* The mode of a 4x4 block of the first round; at: in units of blocks; -1: not available */
@@ -37,6 +57,8 @@ int mode_near(uint avail, ivec2 at)
 /* predIntra4x4PredMode by the modes of the first round */
 uint mode_predicted(uint avail, ivec2 at)
 {
+    if (pictures[picture].ref_count > 0u)
+        return 2u;
     int a = mode_near(avail, at - ivec2(1, 0)), b = mode_near(avail, at - ivec2(0, 1));
     return a < 0 || b < 0 ? 2u : uint(min(a, b));
 }
@@ -190,7 +212,12 @@ void main()
     uint t = gl_LocalInvocationIndex, flags = uint(pictures[gl_WorkGroupID.z].flags);
     bool big = (flags & ENC_TRANSFORM_8X8) != 0u;
     PAIR source[8];
-    search_begin();
+    bool of_p = search_begin();
+    if (is_left_out()) {
+        if (t == 0u)
+            intra[record_at(mb)].cost = NO_COST;
+        return;
+    }
     uint avail = uint(mbs[record_at(mb)].intra_avail);
     block_sides s = sides_of(avail, ivec2(0), 4);
     if (t < 4u * NXN_MODES)
@@ -198,7 +225,7 @@ void main()
     if (t < 4u)
         sums[t] = kind_modes[t >> 1][t & 1u] = 0u;
     if (t < 2u)
-        kind_costs[t] = weighed_bits(kind_bits[t]);
+        kind_costs[t] = weighed_bits(of_p ? P_8X8_BITS : kind_bits[t]);
     tile_source(false);
     own_source(source, own_corner());
     if (big) {
@@ -206,8 +233,10 @@ void main()
         sums8_fill(source);
     }
     luma_whole(s, source);
-    if (t < 16u)
+    if (t < 16u && !of_p)
         choose_4x4(t, avail);
+    if (t == 0u && of_p)
+        kind_costs[0] = NO_COST;
     if (t >= 32u && t < 36u && big)
         choose_8x8(t - 32u, avail);
     barrier();

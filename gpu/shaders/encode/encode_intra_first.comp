@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * SATD of all modes of 4x4 blocks from source samples, and the best modes without rates: the first
- * round of encode/reference/choose_intra.c. Grid: macroblocks in x, pictures in z.
+ * round of encode/reference/choose_intra.c, of I pictures. Grid: macroblocks in x, pictures in z.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -29,7 +29,8 @@ void costs_fill(uint avail)
 void main()
 {
     uint t = gl_LocalInvocationIndex, best = SATD_NONE, chosen = 2u;
-    search_begin();
+    if (search_begin()) /* it has references */
+        return;
     uint at = record_at(mb), avail = uint(mbs[at].intra_avail);
     tile_source(false);
     taps4_fill(avail);

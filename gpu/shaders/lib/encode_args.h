@@ -143,11 +143,11 @@ struct enc_quantiser {
 
 /* Intra prediction of a macroblock. The same as intra_choice of the reference. */
 struct enc_intra {
-    REC_U32 cost;
+    REC_U32 cost; /* NO_COST: the macroblock was left out, and the rest does not count */
     REC_U8 kind, chroma_mode;
     REC_U8 reserved[2];
     REC_U32 modes[2];
-    REC_U8 mode4[16]; /* of the first round, by blkIdx */
+    REC_U8 mode4[16]; /* of the first round, by blkIdx; I pictures */
     REC_U32 kind_cost[3];
     REC_U32 kind_modes[3][2];
 };
