@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Vectors in quarter samples: the eight half samples around the whole one, then the eight quarter
- * samples around the best of these, by SATD and bits.
+ * samples around the best of these, by SATD and bits. Where all partitions have one vector, and its
+ * prediction is near, it stays.
  */
 #include "encode/reference/cost.h"
 #include "encode/reference/picture_work.h"
+
+#include <string.h>
+
+/* A vector that costs less is near. */
+#define NEAR_BITS 45
 
 uint32_t work_vector_cost(const struct picture_work *w, uint32_t ref, uint32_t mb,
                           struct motion_part part, const int16_t mv[2])
@@ -54,10 +60,32 @@ static void refine_step(const struct picture_work *w, uint32_t ref, uint32_t mb,
     }
 }
 
+static bool is_one(const struct motion_search *s)
+{
+    bool one = true;
+    for (int part = 1; part < SEARCH_PARTS; part++)
+        one = one && memcmp(s->part[part].mv, s->part[0].mv, sizeof(s->part[0].mv)) == 0;
+    return one;
+}
+
+static bool is_near(const struct picture_work *w, uint32_t ref, uint32_t mb)
+{
+    const struct motion_search *s = &w->search[ref][mb];
+    const int16_t *mv = s->part[0].mv;
+    return work_vector_cost(w, ref, mb, search_parts[0], mv) +
+               w->lambda * work_vector_bits(mv, s->predicted) / 16 <
+           w->lambda * NEAR_BITS / 16;
+}
+
 static void refine_mb(struct picture_work *w, uint32_t mb, uint32_t ref)
 {
+    bool near = is_one(&w->search[ref][mb]) && is_near(w, ref, mb);
     for (int part = 0; part < SEARCH_PARTS; part++) {
         struct motion_found *found = &w->search[ref][mb].part[part];
+        if (near) {
+            found->cost = work_vector_cost(w, ref, mb, search_parts[part], found->mv);
+            continue;
+        }
         refine_step(w, ref, mb, part, 2, found);
         refine_step(w, ref, mb, part, 1, found);
     }

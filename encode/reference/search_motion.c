@@ -11,6 +11,7 @@
 
 #define COARSE_RANGE 16 /* in quarters: 64 samples */
 #define WINDOW       3  /* around the best candidate of the finer levels */
+#define NEAR_BITS    60 /* A candidate that costs less has no window. */
 
 /* What one macroblock's search compares at one level */
 struct level_search {
@@ -89,6 +90,11 @@ static void window_try(const struct level_search *s, int range, struct position 
             position_try(s, centre_x + x, centre_y + y, best);
 }
 
+static bool is_near(const struct level_search *s, const struct position *best)
+{
+    return best->cost < s->w->lambda * NEAR_BITS / 16;
+}
+
 static void search_coarse(struct picture_work *w, uint32_t mb, uint32_t ref)
 {
     struct level_search s = search_at(w, ref, mb, 2);
@@ -118,7 +124,8 @@ static void search_half(struct picture_work *w, uint32_t mb, uint32_t ref)
             position_try(&s, 2 * w->search[ref][other].coarse[0],
                          2 * w->search[ref][other].coarse[1], &best);
     }
-    window_try(&s, WINDOW, &best);
+    if (!is_near(&s, &best))
+        window_try(&s, WINDOW, &best);
     memcpy(w->search[ref][mb].half, best.mv, sizeof(best.mv));
 }
 
@@ -189,14 +196,16 @@ static void search_whole(struct picture_work *w, uint32_t mb, uint32_t ref)
     struct level_search s = search_at(w, ref, mb, 0);
     struct motion_found *found = w->search[ref][mb].part;
     struct position best;
+    int range;
     predict(&s, w->search[ref], mb);
     memcpy(w->search[ref][mb].predicted, s.predicted, sizeof(s.predicted));
     best = best_candidate(&s, ref, mb);
+    range = is_near(&s, &best) ? 0 : WINDOW;
     for (int i = 0; i < SEARCH_PARTS; i++)
         found[i] = (struct motion_found){.cost = UINT32_MAX};
     parts_try(&s, 0, 0, found);
-    for (int y = -WINDOW; y <= WINDOW; y++)
-        for (int x = -WINDOW; x <= WINDOW; x++)
+    for (int y = -range; y <= range; y++)
+        for (int x = -range; x <= range; x++)
             parts_try(&s, best.mv[0] + x, best.mv[1] + y, found);
 }
 

@@ -2,8 +2,8 @@
  *
  * Vectors in quarter samples (encode/reference/refine_motion.c): the half samples around the whole
  * one, then the quarter samples around the best of these, by SATD and bits. While all partitions
- * have one vector, each 16 threads have some of the positions for all of them. Grid: macroblocks in
- * x, references in y, pictures in z.
+ * have one vector, each 16 threads have some of the positions for all of them. A vector whose
+ * prediction is near stays. Grid: macroblocks in x, references in y, pictures in z.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -11,12 +11,15 @@
 #include "gpu/shaders/lib/encode_satd.glsl"
 #extension GL_EXT_control_flow_attributes : require
 
+/* A vector that costs less is near. */
+#define NEAR_BITS 45u
+
 #define POSITIONS 9
 #define TASKS     (ENC_PARTS * POSITIONS)
 
 shared uint satds[TASKS], sums[TASKS]; /* by partition and position; sums: with bits */
 shared ivec2 centres[ENC_PARTS], steps[POSITIONS];
-shared uint known[ENC_PARTS];        /* SATD of the centres */
+shared uint known[ENC_PARTS];        /* SATD of the centres, if they have one */
 shared uint quadrants[POSITIONS][4]; /* SATD of quadrants, where all partitions have one vector */
 
 /* The centre comes first, then the others in raster order. */
@@ -114,19 +117,17 @@ bool all_are_one()
     return one;
 }
 
-/* The thread's block at some of the positions */
-void positions_run(int step_size)
+/* The thread's block at some of the positions, from `first` on */
+void positions_run(int step_size, uint first, uint end)
 {
     uint t = gl_LocalInvocationIndex, set = uint(pictures[picture].reference[reference]);
     ivec2 block = ivec2(t & 3u, t >> 2 & 3u), at = 16 * mb_at + 4 * block;
     uvec4 source = load4x4(int(plane_origin(pictures[picture].source, 0u)) +
                            at.y * int(plane_stride(0u)) + at.x);
-    [[dont_unroll]] for (uint i = t >> 4; i < POSITIONS; i += SEARCH_THREADS / 16) {
-        ivec2 mv = centres[0] + step_size * steps[i];
-        if (i > 0u || step_size == 2)
-            atomicAdd(quadrants[i][2 * (block.y >> 1) + (block.x >> 1)],
-                      satd4_of(source, predict4x4(two_samples_at(set, 4 * at + mv))));
-    }
+    [[dont_unroll]] for (uint i = first + (t >> 4); i < end; i += SEARCH_THREADS / 16)
+        atomicAdd(quadrants[i][2 * (block.y >> 1) + (block.x >> 1)],
+                  satd4_of(source, predict4x4(two_samples_at(set, 4 * at + centres[0] +
+                                                                      step_size * steps[i]))));
 }
 
 /* A partition's part of the quadrants */
@@ -158,6 +159,22 @@ void part_choose(uint part, int step_size)
     known[part] = satds[part * POSITIONS + order];
 }
 
+/* SATD by the one vector of all partitions; is it near? */
+bool centre_try(ivec2 predicted)
+{
+    uint t = gl_LocalInvocationIndex;
+    if (t < 4u)
+        quadrants[0][t] = 0u;
+    barrier();
+    positions_run(0, 0u, 1u);
+    barrier();
+    if (t < ENC_PARTS)
+        known[t] = quadrants_of(t, 0u);
+    barrier();
+    return known[0] + vector_cost(centres[0], predicted) <
+           pictures[picture].lambda * NEAR_BITS / 16u;
+}
+
 void main()
 {
     if (!search_begin())
@@ -169,7 +186,9 @@ void main()
         steps[t] = position(t);
         known[t] = 0u;
     }
-    for (int step_size = 2; step_size >= 1; step_size--) {
+    barrier();
+    bool near = all_are_one() && centre_try(predicted);
+    for (int step_size = near ? 0 : 2; step_size >= 1; step_size--) {
         barrier();
         for (uint task = t; task < TASKS; task += SEARCH_THREADS)
             satds[task] = task % POSITIONS == 0u ? known[task / POSITIONS] : 0u;
@@ -178,7 +197,7 @@ void main()
         bool one = all_are_one();
         barrier();
         if (one)
-            positions_run(step_size);
+            positions_run(step_size, 1u, POSITIONS);
         else
             block_run(part_of(t), step_size);
         barrier();

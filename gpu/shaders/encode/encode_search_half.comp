@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The search in half of the size: the coarse results here and beside, then 7 x 7 positions. A
- * thread has a row of the macroblock, at a candidate or at a row of positions.
+ * The search in half of the size: the coarse results here and beside, then 7 x 7 positions, unless
+ * the best of the former is near. A thread has a row of the macroblock, at a candidate or at a row
+ * of positions.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -96,16 +97,10 @@ uvec2 candidate_choose(four_pairs source[2], int y, uint i)
     return least(cost, t);
 }
 
-void main()
+/* The best position around a candidate; first: its cost */
+ivec2 window_choose(four_pairs source[2], int y, uint strip, uint first, ivec2 centre)
 {
-    if (!search_begin())
-        return;
-    uint t = gl_LocalInvocationIndex, strip = t / ROWS, cost = NO_COST;
-    int y = int(t % ROWS), from = row_at(pictures[picture].source, y, ivec2(0));
-    four_pairs source[2] =
-        four_pairs[2](pairs_of(plane_words[from >> 2]), pairs_of(plane_words[(from >> 2) + 1]));
-    uvec2 first = candidate_choose(source, y, strip);
-    ivec2 centre = candidates[first.y];
+    uint t = gl_LocalInvocationIndex, cost = NO_COST;
     if (strip < SIDE)
         strip_sums(source, y, int(strip), centre);
     barrier();
@@ -113,10 +108,23 @@ void main()
     if (t < POSITIONS && allowed(8 * mv))
         cost = cost_of(sums[t], mv);
     uvec2 second = least(cost, t);
-    if (second.x < first.x)
-        centre += ivec2(second.y % SIDE, second.y / SIDE) - RANGE;
+    return second.x < first ? centre + ivec2(second.y % SIDE, second.y / SIDE) - RANGE : centre;
+}
+
+void main()
+{
+    if (!search_begin())
+        return;
+    uint t = gl_LocalInvocationIndex, strip = t / ROWS;
+    int y = int(t % ROWS), from = row_at(pictures[picture].source, y, ivec2(0));
+    four_pairs source[2] =
+        four_pairs[2](pairs_of(plane_words[from >> 2]), pairs_of(plane_words[(from >> 2) + 1]));
+    uvec2 first = candidate_choose(source, y, strip);
+    ivec2 best = candidates[first.y];
+    if (!is_near(first.x))
+        best = window_choose(source, y, strip, first.x, best);
     if (t == 0u) {
-        search[search_at(mb)].half_size[0] = int16_t(centre.x);
-        search[search_at(mb)].half_size[1] = int16_t(centre.y);
+        search[search_at(mb)].half_size[0] = int16_t(best.x);
+        search[search_at(mb)].half_size[1] = int16_t(best.y);
     }
 }

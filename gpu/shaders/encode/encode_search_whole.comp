@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * The search in whole samples: the results of the half size and the vectors of the picture before,
- * here and beside; then 7 x 7 positions for each partition.
+ * here and beside; then 7 x 7 positions for each partition, or one if the best of the former is
+ * near.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -18,6 +19,7 @@ layout(set = 0, binding = ENC_BIND_LAST, scalar) readonly buffer last_buffer
 #define SIDE       (2 * RANGE + 1)
 #define CANDIDATES 11
 #define POSITIONS  (SIDE * SIDE + 1) /* no motion, then the window */
+#define MIDDLE     (POSITIONS / 2)   /* of the window: the centre */
 
 #define ROWS   16
 #define STRIPS ((SIDE + 1) * ROWS) /* rows of the macroblock at a row of positions */
@@ -90,8 +92,8 @@ void candidate_row(uint i, int y)
     atomicAdd(candidate_sums[i], pair_sum(sum));
 }
 
-/* The best candidate */
-ivec2 centre_choose()
+/* The best candidate; one: it is near, so it has no window */
+ivec2 centre_choose(out bool one)
 {
     uint t = gl_LocalInvocationIndex, cost = NO_COST;
     if (t < CANDIDATES) {
@@ -104,16 +106,20 @@ ivec2 centre_choose()
     barrier();
     if (t < CANDIDATES && usable[t])
         cost = candidate_sums[t] + vector_cost(4 * candidates[t], predicted);
-    return candidates[least(cost, t).y];
+    uvec2 best = least(cost, t);
+    one = is_near(best.x);
+    return candidates[best.y];
 }
 
-/* A row of the macroblock at a row of positions; the last strip is that of no motion. Those that
- * are not allowed are summed up, too: they lie inside the margins, or are not used. */
-void strip_sums(uint strip, ivec2 centre)
+/* A row of the macroblock at a row of positions; the last strip is that of no motion. one: two
+ * strips, no motion and the centre. Those that are not allowed are summed up, too: they lie inside
+ * the margins, or are not used. */
+void strip_sums(uint strip, ivec2 centre, bool one)
 {
-    int y = int(strip % ROWS), row = int(strip / ROWS);
-    bool still = row == SIDE;
-    int at = reference_at(y, still ? ivec2(0) : centre + ivec2(-RANGE, row - RANGE));
+    int y = int(strip % ROWS), row = int(strip / ROWS), q = 2 * (y >> 3);
+    bool still = row == (one ? 0 : SIDE);
+    ivec2 mv = still ? ivec2(0) : one ? centre : centre + ivec2(-RANGE, row - RANGE);
+    int at = reference_at(y, mv), first = still ? 0 : one ? MIDDLE : row * SIDE + 1;
     uint window[4], next = four_samples(at + 16), after = four_samples(at + 20);
     four_pairs source[4];
     PAIR even[4], odd[4];
@@ -122,15 +128,14 @@ void strip_sums(uint strip, ivec2 centre)
         window[k] = four_samples(at + 4 * k);
         even[k] = pair_of(window[k]);
     }
-    [[dont_unroll]] for (int x = 0; x < (still ? 1 : SIDE); x++) {
-        uint i = still ? 0u : uint(row * SIDE + x) + 1u, q = uint(y >> 3) * 2u;
+    [[dont_unroll]] for (int i = first; i < first + (still || one ? 1 : SIDE); i++) {
         [[unroll]] for (int k = 0; k < 4; k++)
             odd[k] = pair_of(window[k] >> 8);
         /* four samples each */
         atomicAdd(quadrants[i][q], pair_sum(pairs_sad(source[0], even[0], odd[0]) +
                                             pairs_sad(source[1], even[1], odd[1])));
-        atomicAdd(quadrants[i][q + 1u], pair_sum(pairs_sad(source[2], even[2], odd[2]) +
-                                                 pairs_sad(source[3], even[3], odd[3])));
+        atomicAdd(quadrants[i][q + 1], pair_sum(pairs_sad(source[2], even[2], odd[2]) +
+                                                pairs_sad(source[3], even[3], odd[3])));
         [[unroll]] for (int k = 0; k < 3; k++)
             window[k] = window[k] >> 8 | window[k + 1] << 24;
         window[3] = window[3] >> 8 | next << 24;
@@ -185,16 +190,18 @@ void main()
         return;
     uint t = gl_LocalInvocationIndex;
     predict();
-    ivec2 centre = centre_choose();
+    bool one;
+    ivec2 centre = centre_choose(one);
     if (t < POSITIONS) {
         ivec2 mv = t == 0u ? ivec2(0) : centre + ivec2((t - 1u) % SIDE, (t - 1u) / SIDE) - RANGE;
-        bits[t] = allowed(4 * mv) ? vector_cost(4 * mv, predicted) : NO_COST;
+        bool looks = !one || t == 0u || t == MIDDLE;
+        bits[t] = looks && allowed(4 * mv) ? vector_cost(4 * mv, predicted) : NO_COST;
         for (uint q = 0u; q < 4u; q++)
             quadrants[t][q] = 0u;
     }
     barrier();
-    for (uint strip = t; strip < STRIPS; strip += SEARCH_THREADS)
-        strip_sums(strip, centre);
+    for (uint strip = t; strip < (one ? 2 * ROWS : STRIPS); strip += SEARCH_THREADS)
+        strip_sums(strip, centre, one);
     barrier();
     if (t < ENC_PARTS * SIDE)
         row_choose(t / SIDE, t % SIDE);
