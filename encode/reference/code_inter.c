@@ -8,6 +8,9 @@
 
 #include <string.h>
 
+/* A prediction whose squared error is worth this many bits, or fewer, has no residual. */
+#define NEAR_BITS 32
+
 /* One way to code a macroblock */
 struct inter_coding {
     uint32_t cost;  /* squared differences, and bits */
@@ -171,6 +174,16 @@ static void code_skip(struct picture_work *w, uint32_t mb, const struct rec_moti
     code_nothing(&t, 8, c);
 }
 
+/* With a residual; bits16: of the type and the vectors */
+static void code_residual(const struct inter_target *t, uint32_t bits16, struct inter_coding *c)
+{
+    struct inter_coding wide;
+    uint32_t luma = code_luma(t, false, c);
+    if (t->w->encoding->transform_8x8 && code_luma(t, true, &wide) < luma)
+        luma = code_luma(t, true, c);
+    c->cost = luma + code_chroma(t, c) + weighed(t->w, 0, bits16 + 3 * 16);
+}
+
 /* The best coding of one motion: with residual, or without */
 static void code_motion(struct picture_work *w, uint32_t mb, const struct rec_motion *motion,
                         struct inter_coding *best)
@@ -178,17 +191,15 @@ static void code_motion(struct picture_work *w, uint32_t mb, const struct rec_mo
     struct inter_target t = {.w = w, .mb = mb};
     struct inter_coding other = {.motion = *motion};
     bool skip = is_skip_motion(w, w->field, mb, motion);
-    uint32_t bits16 = syntax_bits(w, mb, motion), chroma, luma;
+    uint32_t bits16 = syntax_bits(w, mb, motion);
     target_predict(&t, motion);
     best->motion = *motion;
-    luma = code_luma(&t, false, best);
-    if (w->encoding->transform_8x8 && code_luma(&t, true, &other) < luma)
-        luma = code_luma(&t, true, best);
-    chroma = code_chroma(&t, best);
-    best->cost = luma + chroma + weighed(w, 0, bits16 + 3 * 16);
-    code_nothing(&t, skip ? 8 : bits16 + 16, &other);
-    best->alone = other.alone;
-    if (other.cost <= best->cost || !(best->coded[0] | best->coded[1] | best->coded[2]))
+    code_nothing(&t, skip ? 8 : bits16 + 16, best);
+    if (best->alone <= weighed(w, 0, 16 * NEAR_BITS))
+        return;
+    other.alone = best->alone;
+    code_residual(&t, bits16, &other);
+    if (other.cost < best->cost && (other.coded[0] | other.coded[1] | other.coded[2]))
         *best = other;
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Inter macroblocks (encode/reference/code_inter.c): their motion or that of P_Skip, with 4x4 or
- * 8x8 transforms or without a residual, by squared error and bits. P_Skip's motion has a residual
- * only where its error is not far greater. Grid: macroblocks in x, pictures in z.
+ * 8x8 transforms or without a residual, by squared error and bits. A prediction that is near has
+ * none. P_Skip's motion has one only where its error is not far greater. Grid: macroblocks in x,
+ * pictures in z.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -15,11 +16,8 @@
 #include "gpu/shaders/lib/encode_inter_wide.glsl"
 #include "gpu/shaders/lib/encode_inter_keep.glsl"
 
-/* What a motion costs without its syntax, and its squared error by the prediction alone */
-struct inter_cost {
-    uint residual, alone;
-    bool big, levels; /* 8x8 transforms are better; there is a level */
-};
+/* A prediction whose squared error is worth this many bits, or fewer, has no residual. */
+#define NEAR_BITS 32u
 
 shared uint part_bits[4];
 
@@ -93,90 +91,83 @@ void code_wide(uint t, bool with8)
     barrier();
 }
 
-/* The squared error of the prediction alone; pred_words has it. */
+/* Predict by the threads' own motion; the squared error of the prediction alone. A thread adds up
+ * the words that it has made. */
 uint prediction_error(bool chroma)
 {
     uint t = gl_LocalInvocationIndex, error = 0u;
-    if (t == 0u)
-        error_none = 0u;
     barrier();
+    if (t == 0u)
+        error_alone = 0u;
+    predict_words(t, chroma);
     for (uint w = t; w < (chroma ? MB_WORDS : LUMA_WORDS); w += SEARCH_THREADS) [[unroll]]
         for (int i = 0; i < 4; i++)
             error += square(sample_of(source_words[w], i) - sample_of(pred_words[w], i));
-    atomicAdd(error_none, error);
     barrier();
-    return error_none;
+    atomicAdd(error_alone, error);
+    barrier();
+    return error_alone;
 }
 
-/* What the threads' own motion costs */
-inter_cost code_motion(bool chroma)
+/* What the residual costs; big: 8x8 transforms are better; any: it has levels */
+uint code_residual(bool chroma, out bool big, out bool any)
 {
     uint t = gl_LocalInvocationIndex;
     bool with8 = (uint(pictures[picture].flags) & ENC_TRANSFORM_8X8) != 0u;
-    bool mine = t < (chroma ? 24u : 16u), any = false;
+    bool mine = t < (chroma ? 24u : 16u), has = false;
     uint qp = t < 16u ? qps.x : t < 20u ? qps.y : qps.z;
     int v[16];
-    inter_cost c;
-    barrier();
     if (t < SUMS)
         errors[t] = bits[t] = coded[t] = 0u;
     if (t == 0u)
-        error_none = near_one = 0u;
-    predict_words(t, chroma);
-    barrier();
+        near_one = 0u;
     if (with8)
         rows8_forward(t);
     if (mine)
-        any = block4_begin(t, qp, v);
+        has = block4_begin(t, qp, v);
     barrier();
     if (mine)
-        block4_end(t, qp, v, any);
+        block4_end(t, qp, v, has);
     code_wide(t, with8);
     uint luma = weighed(errors[SUM_LUMA4], bits[SUM_LUMA4]),
          luma8 = weighed(errors[SUM_LUMA8], bits[SUM_LUMA8]);
-    c.big = with8 && luma8 < luma;
-    c.residual = c.big ? luma8 : luma;
+    big = with8 && luma8 < luma;
+    uint cost = big ? luma8 : luma;
     for (uint i = SUM_CB; i < SUMS && chroma; i++)
-        c.residual += weighed(errors[i], bits[i]);
-    c.alone = error_none;
-    c.levels = (coded[c.big ? SUM_LUMA8 : SUM_LUMA4] | coded[2] | coded[3]) != 0u;
-    return c;
+        cost += weighed(errors[i], bits[i]);
+    any = (coded[big ? SUM_LUMA8 : SUM_LUMA4] | coded[2] | coded[3]) != 0u;
+    return cost;
 }
 
-/* The cost with the syntax; none: without levels */
-uint cost_judge(inter_cost c, ivec2 skip_mv, out bool none)
+/* The cost of the threads' own motion; none: without levels. alone: its squared error */
+uint code_motion(uint alone, ivec2 skip_mv, bool chroma, out bool none, out bool big)
 {
-    uint bits16 = syntax_bits(), cost = weighed(c.residual, bits16 + 48u),
-         alone = weighed(c.alone, own_is(skip_mv) ? 8u : bits16 + 16u);
-    none = alone <= cost || !c.levels;
-    return none ? alone : cost;
-}
-
-/* The squared error of P_Skip's motion without a residual. It becomes the threads' own motion. */
-uint skip_error(ivec2 skip_mv, bool chroma)
-{
-    own_set(ivec4(0, 0, 2, 2), 0, skip_mv);
-    barrier();
-    predict_words(gl_LocalInvocationIndex, chroma);
-    return prediction_error(chroma);
+    uint bits16 = syntax_bits(), cost = weighed(alone, own_is(skip_mv) ? 8u : bits16 + 16u);
+    bool any = false;
+    none = true;
+    big = false;
+    if (alone <= weighed(0u, 16u * NEAR_BITS))
+        return cost;
+    uint residual = weighed(code_residual(chroma, big, any), bits16 + 48u);
+    none = cost <= residual || !any;
+    return none ? cost : residual;
 }
 
 /* The motion of the field, then that of P_Skip if it is another one */
 void motions_try(ivec2 skip_mv, bool other, bool chroma)
 {
-    uint best = NO_COST, error = 0u;
+    uint best = NO_COST, most = NO_COST;
     [[dont_unroll]] for (int i = 0; i < (other ? 2 : 1); i++) {
-        uint alone = i > 0 ? skip_error(skip_mv, chroma) : 0u, cost = weighed(alone, 8u);
+        if (i > 0)
+            own_set(ivec4(0, 0, 2, 2), 0, skip_mv);
+        uint alone = prediction_error(chroma), cost = weighed(alone, 8u);
         bool none = true, big = false;
-        if (alone <= 2u * error) {
-            inter_cost c = code_motion(chroma);
-            error = c.alone;
-            big = c.big;
-            cost = cost_judge(c, skip_mv, none);
-        }
+        if (alone <= most)
+            cost = code_motion(alone, skip_mv, chroma, none, big);
         if (cost < best)
             inter_keep(none, big);
         best = min(cost, best);
+        most = 2u * alone;
     }
 }
 

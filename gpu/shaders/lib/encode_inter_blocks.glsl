@@ -15,7 +15,7 @@
 #define SUM_CB    2u
 #define SUMS      4
 shared uint errors[SUMS], bits[SUMS], coded[SUMS];
-shared uint error_none; /* of the prediction alone */
+shared uint error_alone; /* of the prediction alone */
 shared int dc[8];
 
 /* What a thread has made: the levels of its 4x4 block, two in a word, and its samples; a row of an
@@ -107,15 +107,11 @@ bool quantise_block(uint u, uint qp, inout int v[16])
 bool block4_begin(uint u, uint qp, out int v[16])
 {
     uvec2 at = words_of(u);
-    uint error = 0u;
     [[unroll]] for (uint y = 0u; y < 4u; y++) {
         uint s = source_words[at.x + y * at.y], p = pred_words[at.x + y * at.y];
-        [[unroll]] for (int x = 0; x < 4; x++) {
+        [[unroll]] for (int x = 0; x < 4; x++)
             v[4 * y + x] = sample_of(s, x) - sample_of(p, x);
-            error += square(v[4 * y + x]);
-        }
     }
-    atomicAdd(error_none, error);
     forward4(v);
     if (u >= 16u)
         dc[u - 16u] = v[0];
