@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Partitions, references, and inter against intra, by SATD and bits. A round predicts vectors from
- * the field of the round before, so that no macroblock waits for another. In the first round that
- * is the field of the search.
+ * Partitions, references, and inter against intra, by SATD and bits. Vectors are predicted from the
+ * field of the search, so that no macroblock waits for another.
  */
 #include "encode/reference/cost.h"
 #include "encode/reference/picture_work.h"
@@ -17,6 +16,9 @@ static const struct {
 /* Bits of an intra macroblock in a P slice beyond those in an I slice: its type, and again what
  * predictions from source samples flatter */
 #define INTRA_BITS 32
+
+/* P_Skip whose SATD is worth fewer bits is taken at once. */
+#define SKIP_BITS 30
 
 struct part_choice {
     uint32_t cost;
@@ -85,14 +87,16 @@ static void choose_mb(struct picture_work *w, uint32_t mb, uint32_t unused)
     const struct intra_choice *intra = &w->intra[mb];
     uint32_t best = UINT32_MAX;
     struct rec_motion own;
+    w->mbs[mb].kind = REC_MB_INTER;
     for (int shape = -1; shape < 4; shape++) {
         uint32_t cost = shape < 0 ? choose_skip(w, mb, &own) : choose_shape(w, mb, shape, &own);
         if (cost < best) {
             best = cost;
             w->motion[mb] = own;
         }
+        if (shape < 0 && cost < w->lambda * SKIP_BITS / 16)
+            return;
     }
-    w->mbs[mb].kind = REC_MB_INTER;
     if (intra->cost < UINT32_MAX &&
         intra->kind_cost[intra->kind] + w->lambda * INTRA_BITS / 16 < best) {
         w->mbs[mb].kind = intra->kind;

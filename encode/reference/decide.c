@@ -11,9 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rounds of partitions: each takes the vectors of the round before for prediction */
-#define CHOOSE_ROUNDS 2
-
 struct decider {
     struct encoding encoding;
     struct encoding_limits limits;
@@ -220,10 +217,8 @@ static void decide_inter(struct picture_work *w)
         motion_clear(&w->motion[mb]);
         motion_set(&w->motion[mb], search_parts[0], 0, w->search[0][mb].part[0].mv);
     }
-    for (int i = 0; i < CHOOSE_ROUNDS; i++) {
-        swap_fields(w);
-        inter_choose(w);
-    }
+    swap_fields(w);
+    inter_choose(w);
     swap_fields(w);
     inter_code(w);
     inter_mark_skipped(w);

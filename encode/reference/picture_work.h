@@ -62,7 +62,7 @@ struct picture_work {
     struct rec_slice slices[ENCODING_SLICES];
     uint32_t slice_count;
     struct rec_mb *mbs;
-    struct rec_motion *motion, *field; /* of this round, of the round before */
+    struct rec_motion *motion, *field; /* of this pass, of the pass before */
     struct mb_levels *levels;
     struct intra_choice *intra;
     struct motion_search *search[ENCODING_REFERENCES]; /* by macroblock */
@@ -117,8 +117,8 @@ void intra_choose(struct picture_work *w);
  * samples (refine_motion.c). */
 void motion_search_whole(struct picture_work *w, uint32_t ref);
 void motion_search_quarter(struct picture_work *w, uint32_t ref);
-/* One round of partitions, references, and inter against intra: reads field, writes motion and
- * kinds (choose_inter.c). */
+/* Partitions, references, and inter against intra: reads field, writes motion and kinds
+ * (choose_inter.c). */
 void inter_choose(struct picture_work *w);
 /* Code inter macroblocks: residual or skip; reads field, writes motion, levels and unfiltered
  * samples (code_inter.c). */

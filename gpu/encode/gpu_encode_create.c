@@ -39,7 +39,6 @@ static void encode_sizes(const struct gpu_encode_params *p, uint64_t sizes[ENC_B
     sizes[ENC_BIND_TOTALS] = p->pictures * sizeof(struct enc_total);
     sizes[ENC_BIND_ANALYSIS] = all * sizeof(struct enc_analysis);
     sizes[ENC_BIND_TICKETS] = 4 * (1 + all);
-    sizes[ENC_BIND_CODINGS] = all * sizeof(struct enc_codings);
     sizes[ENC_BIND_STRENGTHS] = all * STRENGTH_WORDS * 4;
     sizes[ENC_BIND_CODES] = sizeof(p->codes);
     sizes[ENC_BIND_SYNTAX] = all * sizeof(struct enc_syntax);

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A round of partitions, references, and inter against intra, by SATD and bits
+ * Partitions, references, and inter against intra, by SATD and bits
  * (encode/reference/choose_inter.c). 16 threads have a shape, each a block of 4x4 samples. Grid:
  * macroblocks in x, pictures in z.
- *
- * The first round leaves the SATD by predicted vectors in the newest reference. Most of these are
- * the same in the second round.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -17,15 +14,12 @@ layout(set = 0, binding = ENC_BIND_INTRA, scalar) readonly buffer intra_buffer
 {
     enc_intra intra[];
 };
-layout(set = 0, binding = ENC_BIND_CODINGS, scalar) buffer coding_buffer
-{
-    enc_codings codings[];
-};
-
 /* Partitions of a shape in part_places, and bits of mb_type (and sub_mb_type) */
 const uvec3 shapes[4] = uvec3[4](uvec3(0, 1, 1), uvec3(1, 2, 3), uvec3(3, 2, 3), uvec3(5, 4, 9));
 
 #define INTRA_BITS 32u
+/* P_Skip whose SATD is worth fewer bits is taken at once. */
+#define SKIP_BITS 30u
 
 /* of shapes; sums take turns: one is added to, the next one is cleared, the one before is read */
 shared uint sums[3][4], shape_costs[4];
@@ -74,20 +68,6 @@ uint shape_satd(bool counts, uint ref, ivec4 place, ivec2 mv, uint shape)
     return sums[now][shape];
 }
 
-/* The SATD by a predicted vector that the first round had; NO_COST: it had another one */
-uint tried_before(uint i, uint ref, ivec2 mv)
-{
-    enc_found tried = codings[record_at(mb)].tried[i];
-    return FIELD == 0u && ref == 0u && mv == ivec2(tried.mv[0], tried.mv[1]) ? tried.cost : NO_COST;
-}
-
-/* By one thread */
-void tried_store(uint i, uint ref, ivec2 mv, uint satd)
-{
-    if (FIELD != 0u && ref == 0u)
-        codings[record_at(mb)].tried[i] = enc_found(int16_t[2](int16_t(mv.x), int16_t(mv.y)), satd);
-}
-
 void part_try(uint ref, ivec2 mv, ivec2 predicted, uint satd, inout part_choice best)
 {
     uint cost =
@@ -102,7 +82,7 @@ part_choice choose_part(bool counts, uint part)
     part_choice best = part_choice(NO_COST, 0, ivec2(0));
     for (uint ref = 0u; ref < pictures[picture].ref_count; ref++) {
         uint at = (picture * ENC_REFERENCES + ref) * args.mb_width * args.mb_height + mb;
-        uint known = NO_COST, found_satd = NO_COST;
+        uint found_satd = NO_COST;
         ivec2 mv = ivec2(0), predicted = ivec2(0);
         bool other = false;
         if (counts) { /* whole groups of threads leave it out */
@@ -111,15 +91,11 @@ part_choice choose_part(bool counts, uint part)
             found_satd = found.cost;
             predicted = predict_vector(part_places[part], int(ref));
             other = predicted != mv && allowed(predicted);
-            known = tried_before(part, ref, predicted);
         }
-        uint satd = shape_satd(other && known == NO_COST, ref, part_places[part], predicted,
-                               gl_LocalInvocationIndex >> 4);
-        satd = known == NO_COST ? satd : known;
+        uint satd =
+            shape_satd(other, ref, part_places[part], predicted, gl_LocalInvocationIndex >> 4);
         if (!counts)
             continue;
-        if ((gl_LocalInvocationIndex & 15u) == 0u)
-            tried_store(part, ref, predicted, other ? satd : NO_COST);
         part_try(ref, mv, predicted, found_satd, best);
         if (other)
             part_try(ref, predicted, predicted, satd, best);
@@ -131,11 +107,7 @@ part_choice choose_part(bool counts, uint part)
 uint choose_skip(ivec2 mv)
 {
     bool counts = allowed(mv);
-    uint known = tried_before(ENC_PARTS, 0u, mv), t = gl_LocalInvocationIndex;
-    uint satd = shape_satd(counts && known == NO_COST && t < 16u, 0u, part_places[0], mv, 0u);
-    satd = known == NO_COST ? satd : known;
-    if (t == 0u)
-        tried_store(ENC_PARTS, 0u, mv, counts ? satd : NO_COST);
+    uint satd = shape_satd(counts && gl_LocalInvocationIndex < 16u, 0u, part_places[0], mv, 0u);
     return counts ? satd : NO_COST;
 }
 
@@ -168,6 +140,13 @@ void main()
     own_clear();
     ivec2 skip_mv = predict_skip();
     uint best = choose_skip(skip_mv), chosen = 4u;
+    if (best < pictures[picture].lambda * SKIP_BITS / 16u) {
+        own_set(ivec4(0, 0, 2, 2), 0, skip_mv);
+        own_store(1u - FIELD, t);
+        if (t == 0u)
+            mbs[record_at(mb)].kind = uint8_t(REC_MB_INTER);
+        return;
+    }
     uint cost = choose_shape(shapes[shape]);
     if ((t & 15u) == 0u)
         shape_costs[shape] = cost;

@@ -19,7 +19,7 @@
 #define ENC_BIND_PLANES     2
 #define ENC_BIND_LAST       3 /* enc_last of pictures: two of each stream */
 #define ENC_BIND_SEARCH     4 /* by reference, then by macroblock */
-#define ENC_BIND_MOTION     5 /* rec_motion: two fields, of this round and of the one before */
+#define ENC_BIND_MOTION     5 /* rec_motion: two fields, of this pass and of the one before */
 #define ENC_BIND_QUANTISER  6
 #define ENC_BIND_OFFSETS    7 /* of QP, by macroblock: int8 */
 #define ENC_BIND_INTRA      8
@@ -31,11 +31,10 @@
 #define ENC_BIND_STRENGTHS  14 /* of deblocking, by macroblock: STRENGTH_WORDS of cases.h */
 #define ENC_BIND_ANALYSIS   15
 #define ENC_BIND_TICKETS    16 /* of rows; then, by picture and row, macroblocks that are done */
-#define ENC_BIND_CODINGS    17 /* enc_codings, by macroblock: from one round to the next */
-#define ENC_BIND_CODES      18 /* enc_codes */
-#define ENC_BIND_SYNTAX     19 /* enc_syntax, by macroblock */
-#define ENC_BIND_PLACES     20 /* enc_place, by macroblock */
-#define ENC_BINDINGS        21
+#define ENC_BIND_CODES      17 /* enc_codes */
+#define ENC_BIND_SYNTAX     18 /* enc_syntax, by macroblock */
+#define ENC_BIND_PLACES     19 /* enc_place, by macroblock */
+#define ENC_BINDINGS        20
 
 #define ENC_REFERENCES 4
 #define ENC_PARTS      9 /* partitions that are searched, as in encode/reference/picture_work.h */
@@ -159,12 +158,6 @@ struct enc_analysis {
     REC_U8 reserved[3];
 };
 
-/* What the first round of partitions leaves for the second one: SATD by predicted vectors in the
- * newest reference, the last one that of P_Skip */
-struct enc_codings {
-    ENC_STRUCT enc_found tried[ENC_PARTS + 1];
-};
-
 /* What follows from a macroblock's records, for its own syntax and that of those beside it */
 struct enc_syntax {
     REC_I16 mvd[4][2]; /* by quadrant: that of its partition (8.4.1.3) */
@@ -246,7 +239,6 @@ _Static_assert(sizeof(struct enc_search) == 84, "enc_search");
 _Static_assert(sizeof(struct enc_last) == 4, "enc_last");
 _Static_assert(sizeof(struct enc_intra) == 68, "enc_intra");
 _Static_assert(sizeof(struct enc_analysis) == 8, "enc_analysis");
-_Static_assert(sizeof(struct enc_codings) == 80, "enc_codings");
 _Static_assert(sizeof(struct enc_syntax) == 48, "enc_syntax");
 _Static_assert(sizeof(struct enc_place) == 68, "enc_place");
 _Static_assert(sizeof(struct enc_total) == 40, "enc_total");
