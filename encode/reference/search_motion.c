@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#define COARSE_RANGE 16 /* in quarters: 64 samples */
+#define COARSE_RANGE 16 /* in quarters: 64 samples. Every second position, as on a chessboard */
 #define WINDOW       3  /* around the best candidate of the finer levels */
 #define NEAR_BITS    60 /* A candidate that costs less has no window. */
 
@@ -82,11 +82,11 @@ static void position_try(const struct level_search *s, int x, int y, struct posi
         *best = (struct position){cost, {(int16_t)x, (int16_t)y}};
 }
 
-static void window_try(const struct level_search *s, int range, struct position *best)
+static void window_try(const struct level_search *s, struct position *best)
 {
     int centre_x = best->mv[0], centre_y = best->mv[1];
-    for (int y = -range; y <= range; y++)
-        for (int x = -range; x <= range; x++)
+    for (int y = -WINDOW; y <= WINDOW; y++)
+        for (int x = -WINDOW; x <= WINDOW; x++)
             position_try(s, centre_x + x, centre_y + y, best);
 }
 
@@ -100,8 +100,9 @@ static void search_coarse(struct picture_work *w, uint32_t mb, uint32_t ref)
     struct level_search s = search_at(w, ref, mb, 2);
     struct position best = {.cost = UINT32_MAX};
     position_try(&s, 0, 0, &best);
-    best.mv[0] = best.mv[1] = 0;
-    window_try(&s, COARSE_RANGE, &best);
+    for (int y = -COARSE_RANGE; y <= COARSE_RANGE; y++)
+        for (int x = -COARSE_RANGE + (y & 1); x <= COARSE_RANGE; x += 2)
+            position_try(&s, x, y, &best);
     memcpy(w->search[ref][mb].coarse, best.mv, sizeof(best.mv));
 }
 
@@ -125,7 +126,7 @@ static void search_half(struct picture_work *w, uint32_t mb, uint32_t ref)
                          2 * w->search[ref][other].coarse[1], &best);
     }
     if (!is_near(&s, &best))
-        window_try(&s, WINDOW, &best);
+        window_try(&s, &best);
     memcpy(w->search[ref][mb].half, best.mv, sizeof(best.mv));
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The search in a quarter of the size: 33 x 33 positions, 8x8 samples around the macroblock's 4x4.
+ * The search in a quarter of the size: half of 33 x 33 positions, as the fields of one colour of a
+ * chessboard lie, of 8x8 samples around the macroblock's 4x4.
  * Those 8x8 samples are four blocks of 4x4, and each block belongs to four macroblocks. So a
  * workgroup takes tiles of 8 x 8 macroblocks, and sums up each block once: by a thread for each
  * block, and for each third of the rows of positions. Grid: tiles in x, references in y, pictures
@@ -20,7 +21,9 @@
 #define THIRDS 3
 #define ROWS   (SIDE / THIRDS)
 
-#define PAIRS (SIDE / 2 + 1)
+/* Positions of a row: those of odd rows begin one further. */
+#define COLUMNS (RANGE + 1)
+#define PAIRS   (COLUMNS / 2 + 1)
 
 /* Of blocks, for a row of positions each: two in a word, the first one below. The sum of four words
  * has no carry. */
@@ -39,34 +42,22 @@ void row_sums(uint third, uint block, four_pairs source[4], int y)
     int stride = int(plane_stride(ENC_PLANE_FOURTH));
     ivec2 at = 4 * min(tile_at + ivec2(block % BLOCKS, block / BLOCKS),
                        ivec2(args.mb_width, args.mb_height)) -
-               2 + ivec2(-RANGE, y - RANGE);
+               2 + ivec2((y & 1) - RANGE, y - RANGE);
     int from = int(plane_origin(uint(pictures[picture].reference[reference]), ENC_PLANE_FOURTH)) +
                at.y * stride + at.x;
     uvec4 window, next;
-    PAIR even[4];
-    [[unroll]] for (int i = 0; i < 4; i++) {
+    [[unroll]] for (int i = 0; i < 4; i++)
         window[i] = four_samples(from + i * stride);
-        even[i] = pair_of(window[i]);
-    }
-    [[dont_unroll]] for (int x = 0; x < SIDE; x += 4) {
-        [[unroll]] for (int i = 0; i < 4; i++)
-            next[i] = four_samples(from + i * stride + x + 4);
-        uint sums[4];
-        [[unroll]] for (int k = 0; k < 4; k++) {
-            PAIR sum = PAIR_NONE; /* of eight samples each */
-            [[unroll]] for (int i = 0; i < 4; i++) {
-                PAIR odd = pair_of(window[i] >> 8);
-                sum += pairs_sad(source[i], even[i], odd);
-                window[i] = window[i] >> 8 | next[i] << 24;
-                next[i] >>= 8;
-                /* at the next position the samples that were odd are even */
-                even[i] = odd;
-            }
-            sums[k] = pair_sum(sum);
+    [[dont_unroll]] for (int pair = 0; pair < PAIRS; pair++) {
+        PAIR first = PAIR_NONE, second = PAIR_NONE; /* of eight samples each */
+        [[unroll]] for (int i = 0; i < 4; i++) {
+            next[i] = four_samples(from + i * stride + 4 * pair + 4);
+            first += pairs_sad(source[i], pair_of(window[i]), pair_of(window[i] >> 8));
+            window[i] = window[i] >> 16 | next[i] << 16;
+            second += pairs_sad(source[i], pair_of(window[i]), pair_of(window[i] >> 8));
+            window[i] = next[i];
         }
-        sads[third][block][x / 2] = sums[0] | sums[1] << 16;
-        if (x + 2 < SIDE)
-            sads[third][block][x / 2 + 1] = sums[2] | sums[3] << 16;
+        sads[third][block][pair] = pair_sum(first) | pair_sum(second) << 16;
     }
 }
 
@@ -92,16 +83,17 @@ uint key_of(uint sum, int x, int y)
 uint row_choose(uint third, uint in_tile, int y, ivec4 places)
 {
     uint block = in_tile / TILE * BLOCKS + in_tile % TILE, best = NO_COST;
+    int odd = y & 1, low = places.x - odd + 1 >> 1, high = places.z - odd >> 1;
     if (y < places.y || y > places.w)
         return best;
-    for (int pair = places.x >> 1; pair <= places.z >> 1; pair++) {
+    for (int pair = low >> 1; pair <= high >> 1; pair++) {
         uint sum = sads[third][block][pair] + sads[third][block + 1u][pair] +
                    sads[third][block + BLOCKS][pair] + sads[third][block + BLOCKS + 1u][pair];
-        int x = 2 * pair;
-        if (x >= places.x)
+        int x = 4 * pair + odd;
+        if (2 * pair >= low)
             best = min(best, key_of(sum & 0xffffu, x, y));
-        if (x + 1 <= places.z)
-            best = min(best, key_of(sum >> 16, x + 1, y));
+        if (2 * pair + 1 <= high)
+            best = min(best, key_of(sum >> 16, x + 2, y));
     }
     return best;
 }
