@@ -153,6 +153,11 @@ static bool is_skip_motion(const struct picture_work *w, const struct rec_motion
            memcmp(own->mv[0][0], mv, sizeof(mv)) == 0;
 }
 
+static bool coding_has_levels(const struct inter_coding *c)
+{
+    return (c->coded[0] | c->coded[1] | c->coded[2]) != 0;
+}
+
 /* The prediction alone */
 static void code_nothing(const struct inter_target *t, uint32_t bits16, struct inter_coding *c)
 {
@@ -199,7 +204,7 @@ static void code_motion(struct picture_work *w, uint32_t mb, const struct rec_mo
         return;
     other.alone = best->alone;
     code_residual(&t, bits16, &other);
-    if (other.cost < best->cost && (other.coded[0] | other.coded[1] | other.coded[2]))
+    if (other.cost < best->cost && coding_has_levels(&other))
         *best = other;
 }
 
@@ -235,7 +240,7 @@ static void code_mb(struct picture_work *w, uint32_t mb, uint32_t unused)
     motion_set(&skip, search_parts[0], 0, mv);
     if (work_allows(&bounds, mv) && memcmp(&skip, &w->field[mb], sizeof(skip)) != 0)
         code_skip(w, mb, &skip, &other);
-    if (other.cost < UINT32_MAX && other.alone <= 2 * best.alone)
+    if (other.cost < UINT32_MAX && other.alone <= 2 * best.alone && coding_has_levels(&best))
         code_motion(w, mb, &skip, &other);
     coding_keep(w, mb, other.cost < best.cost ? &other : &best);
 }

@@ -2,8 +2,8 @@
  *
  * Inter macroblocks (encode/reference/code_inter.c): their motion or that of P_Skip, with 4x4 or
  * 8x8 transforms or without a residual, by squared error and bits. A prediction that is near has
- * none. P_Skip's motion has one only where its error is not far greater. Grid: macroblocks in x,
- * pictures in z.
+ * none. P_Skip's motion has one only where the other one has levels, and where its error is not far
+ * greater. Grid: macroblocks in x, pictures in z.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -167,7 +167,7 @@ void motions_try(ivec2 skip_mv, bool other, bool chroma)
         if (cost < best)
             inter_keep(none, big);
         best = min(cost, best);
-        most = 2u * alone;
+        most = none ? 0u : 2u * alone;
     }
 }
 
