@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* A vector that costs less is near. */
-#define NEAR_BITS 45
+#define NEAR_BITS 80
 
 uint32_t work_vector_cost(const struct picture_work *w, uint32_t ref, uint32_t mb,
                           struct motion_part part, const int16_t mv[2])

@@ -11,7 +11,7 @@
 
 #define COARSE_RANGE 16 /* in quarters: 64 samples. Every second position, as on a chessboard */
 #define WINDOW       3  /* around the best candidate of the finer levels */
-#define NEAR_BITS    60 /* A candidate that costs less has no window. */
+#define NEAR_BITS    50 /* A candidate that costs less has no window. */
 
 /* What one macroblock's search compares at one level */
 struct level_search {

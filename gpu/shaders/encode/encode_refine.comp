@@ -12,7 +12,7 @@
 #extension GL_EXT_control_flow_attributes : require
 
 /* A vector that costs less is near. */
-#define NEAR_BITS 45u
+#define NEAR_BITS 80u
 
 #define POSITIONS 9
 #define TASKS     (ENC_PARTS * POSITIONS)

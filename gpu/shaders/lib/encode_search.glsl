@@ -79,7 +79,7 @@ uint vector_cost(ivec2 mv, ivec2 predicted)
 /* Candidates of the half and of the full size that cost less have no window. */
 bool is_near(uint cost)
 {
-    return cost < pictures[picture].lambda * 60u / 16u;
+    return cost < pictures[picture].lambda * 50u / 16u;
 }
 
 /* Four samples from any place on, the first in the lowest byte */
