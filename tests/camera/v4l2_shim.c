@@ -48,81 +48,6 @@
 
 struct shim_device device = {.fd = -1, .second = -1};
 
-bool text_of_file(const char *path, const char *key, char *out, size_t size)
-{
-    FILE *f = fopen(path, "r");
-    char line[512];
-    size_t n = strlen(key);
-    bool found = false;
-    while (f && fgets(line, sizeof(line), f))
-        if (!strncmp(line, key, n) && line[n] == '=') {
-            line[strcspn(line, "\n")] = 0;
-            snprintf(out, size, "%s", line + n + 1);
-            found = true;
-        }
-    if (f)
-        fclose(f);
-    return found;
-}
-
-double number_of(const char *path, const char *key, double fallback)
-{
-    char text[512];
-    return text_of_file(path, key, text, sizeof(text)) ? atof(text) : fallback;
-}
-
-double number(const char *key, double fallback)
-{
-    return number_of(device.path, key, fallback);
-}
-
-bool lies(const char *about)
-{
-    char text[512];
-    return text_of_file(device.path, "lie", text, sizeof(text)) && !strcmp(text, about);
-}
-
-static bool is_gone(const char *path)
-{
-    return access(path, F_OK) < 0 || number_of(path, "gone", 0) != 0;
-}
-
-void note(const char *path, const char *what, int value)
-{
-    char name[PATH_MAX + 8];
-    snprintf(name, sizeof(name), "%s.log", path);
-    FILE *f = fopen(name, "a");
-    if (f) {
-        fprintf(f, "%s %d\n", what, value);
-        fclose(f);
-    }
-}
-
-/* The index-th format of the list, and of the rates beside it; 0: none. */
-static unsigned listed(unsigned index, double *fps)
-{
-    char formats[512], rates[512] = "";
-    if (!text_of_file(device.path, "formats", formats, sizeof(formats)) &&
-        !text_of_file(device.path, "fourcc", formats, sizeof(formats)))
-        strcpy(formats, "RGGB");
-    text_of_file(device.path, "fps", rates, sizeof(rates));
-    const char *f = formats, *r = rates;
-    for (unsigned i = 0; i < index && f; i++) {
-        f = strchr(f, ',') ? strchr(f, ',') + 1 : NULL;
-        r = strchr(r, ',') ? strchr(r, ',') + 1 : r;
-    }
-    *fps = *r ? atof(r) : 30;
-    return f && strlen(f) >= 4
-               ? v4l2_fourcc((unsigned)f[0], (unsigned)f[1], (unsigned)f[2], (unsigned)f[3])
-               : 0;
-}
-
-int fail(int error)
-{
-    errno = error;
-    return -1;
-}
-
 /* ---- its size ---- */
 
 /* What there is to see now; false: no cable. */
@@ -150,7 +75,7 @@ static void take_size(void)
     device.stride = stride_of_width(device.width);
 }
 
-static bool has_changed(void)
+bool has_changed(void)
 {
     unsigned width, height;
     if (number("media", 0))
@@ -197,15 +122,6 @@ EXPORTED int poll(struct pollfd *p, nfds_t n, int timeout)
     usleep(tells ? 0 : (useconds_t)timeout * 1000);
     p->revents = tells ? POLLPRI : 0;
     return tells;
-}
-
-static double rate_of(unsigned fourcc)
-{
-    double fps = 30, best = 30;
-    for (unsigned i = 0, f; (f = listed(i, &fps)) != 0; i++)
-        if (f == fourcc)
-            best = fps;
-    return best;
 }
 
 static int open_device(const char *real)
@@ -288,113 +204,6 @@ EXPORTED void *mmap(void *at, size_t size, int protection, int flags, int fd, of
     next = next ? next : (void *(*)(void *, size_t, int, int, int, off_t))dlsym(RTLD_NEXT, "mmap");
     return next(at, size, protection, flags, fd >= 0 && fd == device.fd ? device.memory : fd,
                 offset);
-}
-
-/* What the planes of a multi-planar buffer say; used 0: nothing is in it. */
-static int say_planes(struct v4l2_buffer *b, size_t used)
-{
-    if (b->length < memory_planes())
-        return fail(EINVAL);
-    for (unsigned k = 0; k < memory_planes(); k++) {
-        struct v4l2_plane *p = &b->m.planes[k];
-        *p = (struct v4l2_plane){.length = (unsigned)(image_bytes(k) + offset_of())};
-        p->m.mem_offset = (unsigned)(b->index * device.frame_bytes + device.plane_at[k]);
-        p->data_offset = used ? (unsigned)offset_of() : 0;
-        p->bytesused = used ? p->data_offset + (unsigned)(k ? image_bytes(k) : used) +
-                                  (lies("used") ? 1 << 20 : 0)
-                            : 0;
-        p->data_offset += k && lies("offset") ? 1u << 31 : 0;
-    }
-    b->length = memory_planes();
-    return 0;
-}
-
-static bool is_multi(void)
-{
-    return number("multi", 0) != 0;
-}
-
-static int dequeue(struct v4l2_buffer *b)
-{
-    unsigned long long ticks;
-    struct timespec now;
-    if (!device.n_queued || has_changed() ||
-        read(device.fd, &ticks, sizeof(ticks)) != sizeof(ticks))
-        return fail(EAGAIN);
-    unsigned every = (unsigned)number("damaged", 0), skip = (unsigned)number("skip", 0),
-             index = device.queued[0];
-    memmove(device.queued, device.queued + 1, --device.n_queued * sizeof(device.queued[0]));
-    size_t used = draw(device.memory_type == V4L2_MEMORY_USERPTR
-                           ? device.user[index]
-                           : device.frames + index * device.frame_bytes);
-    memmove(device.exposure, device.exposure + 1, DELAY * sizeof(device.exposure[0]));
-    memmove(device.gain, device.gain + 1, DELAY * sizeof(device.gain[0]));
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    *b = (struct v4l2_buffer){.index = index,
-                              .type = b->type,
-                              .memory = b->memory,
-                              .bytesused = is_multi() ? 0 : (unsigned)used,
-                              .m = b->m,
-                              .length = b->length,
-                              .flags = V4L2_BUF_FLAG_TIMESTAMP_MONOTONIC,
-                              .sequence = device.sequence};
-    b->timestamp.tv_sec = now.tv_sec;
-    b->timestamp.tv_usec = now.tv_nsec / 1000;
-    if (lies("index"))
-        b->index = 1u << 30;
-    if (every && device.sequence % every == every - 1)
-        b->flags |= V4L2_BUF_FLAG_ERROR;
-    device.sequence += skip && device.sequence % skip == skip - 1 ? 2 : 1;
-    return is_multi() ? say_planes(b, used) : 0;
-}
-
-static int enqueue(const struct v4l2_buffer *b)
-{
-    if (b->index >= device.count || device.n_queued == BUFFERS || b->memory != device.memory_type)
-        return fail(EINVAL);
-    if (b->memory == V4L2_MEMORY_USERPTR) {
-        unsigned long at = is_multi() ? b->m.planes[0].m.userptr : b->m.userptr;
-        if (number("userptr", 0) > 1 || at % 4096 ||
-            (is_multi() ? b->m.planes[0].length : b->length) < image_bytes(0) + offset_of())
-            return fail(EFAULT);
-        device.user[b->index] = (unsigned char *)at;
-    }
-    device.queued[device.n_queued++] = b->index;
-    return 0;
-}
-
-static int stream(bool on)
-{
-    long period = (long)(1e9 / rate_of(device.fourcc));
-    struct itimerspec t = {.it_interval.tv_nsec = on ? period : 0,
-                           .it_value.tv_nsec = on ? period : 0};
-    return timerfd_settime(device.fd, 0, &t, NULL);
-}
-
-static int request(struct v4l2_requestbuffers *r)
-{
-    size_t page = 4096;
-    if (r->memory == V4L2_MEMORY_USERPTR && !number("userptr", 0))
-        return fail(EINVAL);
-    r->count = r->count > BUFFERS ? BUFFERS : r->count;
-    device.memory_type = r->memory;
-    device.frame_bytes = 0;
-    for (unsigned k = 0; k < memory_planes(); k++) {
-        device.plane_at[k] = device.frame_bytes;
-        device.frame_bytes += (image_bytes(k) + offset_of() + page - 1) / page * page;
-    }
-    device.count = r->count;
-    device.n_queued = 0;
-    note(device.path, "memory", (int)r->memory);
-    if (r->memory == V4L2_MEMORY_USERPTR || !r->count)
-        return 0;
-    device.memory = memfd_create("v4l2-shim", MFD_CLOEXEC);
-    if (device.memory < 0 ||
-        ftruncate(device.memory, (off_t)(device.frame_bytes * device.count)) < 0)
-        return -1;
-    device.frames = mmap(NULL, device.frame_bytes * device.count, PROT_READ | PROT_WRITE,
-                         MAP_SHARED, device.memory, 0);
-    return device.frames == MAP_FAILED ? -1 : 0;
 }
 
 static void describe(struct v4l2_format *f)
@@ -494,17 +303,6 @@ static int set_controls(struct v4l2_ext_controls *all)
     return 0;
 }
 
-static int query_buffer(struct v4l2_buffer *b)
-{
-    if (b->index >= device.count)
-        return fail(EINVAL);
-    if (is_multi())
-        return say_planes(b, 0);
-    b->length = (unsigned)device.frame_bytes;
-    b->m.offset = (unsigned)(b->index * device.frame_bytes);
-    return 0;
-}
-
 /* Of those ioctls that name one: others than the device's own are refused. */
 static bool is_type(unsigned long what, const void *arg)
 {
@@ -594,18 +392,19 @@ static int answer(bool second, unsigned long what, void *arg)
     case VIDIOC_S_EXT_CTRLS:
         return set_controls(arg);
     case VIDIOC_REQBUFS:
-        return request(arg);
+        return buffers_request(arg);
     case VIDIOC_QUERYBUF:
-        return query_buffer(arg);
+        return buffer_query(arg);
     case VIDIOC_QBUF:
-        return enqueue(arg);
+        return buffer_enqueue(arg);
     case VIDIOC_DQBUF:
-        return dequeue(arg);
+        return buffer_dequeue(arg);
     case VIDIOC_STREAMON:
-        return number("media", 0) && !media_is_ready(device.width, device.height) ? fail(EPIPE)
-                                                                                  : stream(true);
+        return number("media", 0) && !media_is_ready(device.width, device.height)
+                   ? fail(EPIPE)
+                   : buffers_stream(true);
     case VIDIOC_STREAMOFF:
-        return stream(false);
+        return buffers_stream(false);
     default:
         return fail(EINVAL);
     }
