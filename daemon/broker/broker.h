@@ -51,7 +51,7 @@ struct broker {
     uint32_t sandbox; /* enum pelton_sandbox, of this process */
 
     uint32_t last_wid, last_request, last_kept;
-    uint64_t last_stream, started_ms;
+    uint64_t last_stream, last_client, started_ms;
     char boot_id[40];
     /* takes what a worker sends */
     void (*on_worker_frame)(struct worker_process *w, struct frame *f);

@@ -162,6 +162,7 @@ int client_accept(struct broker *b, int fd, bool is_private)
         return -1;
     }
     c->broker = b;
+    c->number = ++b->last_client;
     c->is_private = is_private;
     c->accepted_ms = uv_now(&b->loop);
     if (channel_open(&c->ch, &b->loop, fd, &client_callbacks, c) < 0) {

@@ -81,6 +81,15 @@ void stream_withdraw(struct broker_stream *s)
         worker_send(s->worker, WIRE_CLOSE, 0, s->wid, NULL, NULL, 0);
 }
 
+/* The worker may have ended it before, and keeps its pools for the client's next stream. */
+static void stream_tell_end(struct broker_stream *s)
+{
+    Pelton__Close m = PELTON__CLOSE__INIT;
+    m.returned = !s->client->closing && !s->client->gone && delivery_all_returned(&s->delivery);
+    if (s->state == STREAM_OPEN || (s->state == STREAM_ENDED && s->delivery.present))
+        worker_send(s->worker, WIRE_CLOSE, 0, s->wid, &m.base, NULL, 0);
+}
+
 void stream_over(struct broker_stream *s, const struct pelton_failure *failure)
 {
     s->end = *failure;
@@ -112,7 +121,7 @@ void stream_close(struct broker_stream *s)
 {
     if (s->state == STREAM_CLOSED)
         return;
-    stream_withdraw(s);
+    stream_tell_end(s);
     stream_enter(s, STREAM_CLOSED);
     named_leave(s, NULL);
     id_table_remove(&s->client->streams, s->object_id);

@@ -16,6 +16,7 @@ struct client {
     struct channel ch;
     struct id_table streams; /* by the client's object numbers */
     uint64_t accepted_ms;
+    uint64_t number; /* from 1 on; no other client has it, or had it */
     uid_t uid;
     pid_t pid;
     gid_t *groups; /* the primary one too */

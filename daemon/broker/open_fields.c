@@ -4,6 +4,7 @@
  */
 #include "daemon/broker/open_fields.h"
 
+#include "daemon/broker/client.h"
 #include "daemon/broker/named.h"
 
 #include <string.h>
@@ -51,6 +52,8 @@ void open_fields_attach(struct broker_stream *s, struct open_fields *fields)
     controls_attach(s, fields);
     fields->client_shared = o->shared;
     o->shared = s->source.origin && s->source.origin->config.kind == SOURCE_NETWORK;
+    fields->client_reader = o->reader;
+    o->reader = s->client->number;
     if (!s->source.origin)
         return;
     const struct configured_source *c = &s->source.origin->config;
@@ -75,4 +78,5 @@ void open_fields_detach(struct broker_stream *s, const struct open_fields *field
     o->n_controls = fields->n_controls;
     o->controls = fields->client_controls;
     o->shared = fields->client_shared;
+    o->reader = fields->client_reader;
 }

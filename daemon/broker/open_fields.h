@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What an Open to a worker carries beyond the client's: the fields of the named source. A client's
- * own values of these fields reach no worker.
+ * What an Open to a worker carries beyond the client's: whose it is, and the fields of the named
+ * source. A client's own values of these fields reach no worker.
  */
 #ifndef PELTON_OPEN_FIELDS_H
 #define PELTON_OPEN_FIELDS_H
@@ -19,6 +19,7 @@ struct open_fields {
     Pelton__Control **client_controls;
     Pelton__Login *client_login;
     protobuf_c_boolean client_shared;
+    uint64_t client_reader;
 };
 
 /* fields lives until open_fields_detach. */

@@ -78,6 +78,14 @@ bool delivery_stands_still(const struct stream_delivery *d)
     return d->present && d->present->held == d->present->n_slots;
 }
 
+bool delivery_all_returned(const struct stream_delivery *d)
+{
+    const struct reader_pool *p = d->pools;
+    while (p && !p->held)
+        p = p->next;
+    return !p;
+}
+
 /* ---- slots ---- */
 
 /* Frees older pools of which nobody holds a slot. */

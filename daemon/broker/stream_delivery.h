@@ -28,5 +28,7 @@ void delivery_hide(struct broker_stream *s);
 void delivery_forget(struct broker_stream *s);
 /* The subscriber holds every slot of the newest pool. */
 bool delivery_stands_still(const struct stream_delivery *d);
+/* Nobody holds a frame of its pools, and none waits. */
+bool delivery_all_returned(const struct stream_delivery *d);
 
 #endif

@@ -49,6 +49,7 @@ static void stop_pools(struct engine *e)
     if (!e->threads.pools_started)
         return;
     engine_lock(e);
+    pools_tend(e, INT64_MAX);
     e->threads.pools_stopping = true;
     uv_cond_signal(&e->threads.pool_work);
     engine_unlock(e);

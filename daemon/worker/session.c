@@ -115,6 +115,7 @@ int session_open(struct engine *e, const struct pelton_open_params *params,
     subscription_init(
         &s->sub, &(struct subscription_owner){&e->lock, s->lavc ? NULL : e->gpu, session_wake, s},
         callbacks, ctx);
+    s->sub.user = extra->user;
     s->sub.probe_sei = probe_only && params->side_data ? &s->probe_sei : NULL;
     s->window.realtime = params->realtime;
     s->window.both_views = params->views == PELTON_VIEWS_BOTH;

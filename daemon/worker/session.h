@@ -94,6 +94,7 @@ struct session_extra {
     uint64_t resume_sequence;
     bool probe_only;
     bool shared; /* all readers of the address share one connection */
+    struct feed_user user;
     /* The reader is in this process, and uses the memory of slots: the session ends once all of
      * them are released. */
     bool inside;
@@ -114,6 +115,9 @@ int session_open(struct engine *e, const struct pelton_open_params *params,
 /* A reader is done with a slot; a wrong epoch, slot or generation is ignored. With extra.inside:
  * any thread. */
 void session_release(struct session *s, uint32_t epoch, uint32_t slot, uint32_t generation);
+/* The reader of a session that may have ended has closed it. all: it has given back every frame;
+ * else its pools serve no other stream. */
+void engine_pools_returned(struct engine *e, uint32_t stream, bool all);
 void session_stats(struct session *s, struct pelton_stats *out);
 /* What streams were refused by their limits. */
 void engine_refused(struct engine *e, uint64_t out[H264_LIMITS]);

@@ -76,7 +76,9 @@ void worker_close_engine(struct worker_proto *w, void (*closed)(struct worker_pr
 /* ---- worker_streams.c: messages to streams ---- */
 
 void worker_open_stream(struct worker_proto *w, struct frame *f, const Pelton__Open *m);
-void worker_close_stream(struct worker_stream *ws);
+/* ws NULL: it has ended. */
+void worker_close_stream(struct worker_proto *w, struct worker_stream *ws, uint32_t wid,
+                         const Pelton__Close *m);
 void worker_release_slot(struct worker_stream *ws, const Pelton__Release *m);
 void worker_send_totals(const struct worker_stream *ws, uint32_t request_id);
 /* What this process holds and has refused, of no stream. True: as much as the last time. */

@@ -96,8 +96,7 @@ static void worker_dispatch(struct worker_proto *w, struct frame *f, ProtobufCMe
         worker_end(w);
         break;
     case WIRE_CLOSE:
-        if (ws)
-            worker_close_stream(ws);
+        worker_close_stream(w, ws, f->h.object_id, (const Pelton__Close *)body);
         break;
     case WIRE_RELEASE:
         if (ws)

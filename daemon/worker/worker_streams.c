@@ -193,7 +193,8 @@ static int session_start(struct worker_stream *ws, const Pelton__Open *m,
                                   .join_bytes = ws->worker->settings->debug.share_kib << 10,
                                   .resume_sequence = m->resume_sequence,
                                   .probe_only = ws->probe,
-                                  .shared = m->shared};
+                                  .shared = m->shared,
+                                  .user = {m->reader, ws->wid}};
     int rc = encodes ? worker_need_cameras(ws->worker, failure) : 0;
     if (rc == 0 && p->encoded && p->n_blur && !encodes && !ws->probe)
         rc = refuse_bytes(m->name, failure);
@@ -281,14 +282,17 @@ void worker_open_stream(struct worker_proto *w, struct frame *f, const Pelton__O
     }
 }
 
-void worker_close_stream(struct worker_stream *ws)
+void worker_close_stream(struct worker_proto *w, struct worker_stream *ws, uint32_t wid,
+                         const Pelton__Close *m)
 {
-    if (ws->camera)
+    if (ws && ws->camera)
         camera_close(ws->camera);
-    else if (ws->transcoding)
+    else if (ws && ws->transcoding)
         transcoding_close(ws->transcoding);
-    else
+    else if (ws)
         session_close(ws->session);
+    if (w->engine)
+        engine_pools_returned(w->engine, wid, m->returned);
 }
 
 void worker_release_slot(struct worker_stream *ws, const Pelton__Release *m)

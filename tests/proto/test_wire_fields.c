@@ -162,7 +162,7 @@ static const struct conversion {
     {&pelton__info__descriptor, info_to, info_from, " side_data sei probed "},
     /* from the broker to its worker, which reads them */
     {&pelton__open__descriptor, open_to, open_from,
-     " resume_sequence settings login controls shared encode "},
+     " resume_sequence settings login controls shared reader encode "},
     /* of Open */
     {&pelton__encoding__descriptor, encoding_to, encoding_from, ""},
     /* from a worker to the broker, which reads them */

@@ -103,7 +103,8 @@ struct engine {
     struct entropy_gpu *entropy_gpu; /* NULL: the CPU does it all */
     uint64_t entropy_bytes;          /* of the device, for entropy and motion on the GPU */
     struct session *sessions;
-    struct pool *old_pools; /* of sessions that have ended: pool_ends.h */
+    struct pool *old_pools;  /* of sessions that have ended: pool_ends.h */
+    struct pool *kept_pools; /* the same, for the next session of their readers; oldest first */
     uint32_t old_pool_count, session_count;
 };
 

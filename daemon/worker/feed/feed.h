@@ -54,6 +54,13 @@ struct feed_format {
 void feed_format_plane(struct feed_format *format, uint32_t width, uint32_t rows, uint32_t align);
 void feed_format_close(struct feed_format *format);
 
+/* A pool whose stream has ended may serve another stream of the same reader, and of no other: this
+ * one has mapped it. */
+struct feed_user {
+    uint64_t reader; /* 0: it serves no other stream */
+    uint32_t stream; /* unlike any other's */
+};
+
 /* Beside the frames of cameras. */
 struct feed_camera {
     struct pelton_camera settings;

@@ -265,6 +265,55 @@ void pool_free(struct pool *pool)
     free(pool);
 }
 
+/* ---- its next stream ---- */
+
+static bool same_planes(const struct feed_format *a, const struct feed_format *b)
+{
+    bool same = a->planes == b->planes && a->slot_size == b->slot_size && a->layout == b->layout &&
+                a->type == b->type && a->channels == b->channels &&
+                strcmp(a->pix_fmt, b->pix_fmt) == 0;
+    for (uint32_t i = 0; i < a->planes && same; i++)
+        same = a->plane_offset[i] == b->plane_offset[i] && a->stride[i] == b->stride[i] &&
+               a->plane_width[i] == b->plane_width[i] && a->plane_height[i] == b->plane_height[i];
+    return same;
+}
+
+/* The tables that it has do for both. */
+static bool same_conversion(const struct feed_format *a, const struct feed_format *b)
+{
+    return a->converts == b->converts &&
+           (!a->converts || (memcmp(&a->source, &b->source, sizeof(a->source)) == 0 &&
+                             memcmp(&a->wish, &b->wish, sizeof(a->wish)) == 0));
+}
+
+bool pool_serves(const struct pool *pool, const struct pool_params *params)
+{
+    const struct feed_format *f = &pool->format;
+    return params->memory && !params->device && !pool->device && pool->memory && pool_whole(pool) &&
+           !f->encoded && !params->format.encoded && pool->grey_depth == params->grey_depth &&
+           pool->delivered == params->delivered && f->batch == params->format.batch &&
+           f->slots >= params->format.slots && same_planes(f, &params->format) &&
+           same_conversion(f, &params->format);
+}
+
+void pool_begin_again(struct pool *pool, const struct feed_format *format)
+{
+    struct feed_format f = *format;
+    f.slots = pool->format.slots;
+    f.memfd = pool->format.memfd;
+    f.memfd_size = pool->format.memfd_size;
+    f.sets = NULL;
+    pool->format = f;
+    pool->fits[0] = pool->fits[1] = 0;
+    pool->announced = pool->retired = false;
+    pool->cursor = pool->busy = 0;
+    pool->next = NULL;
+    for (uint32_t i = 0; i < f.slots; i++)
+        pool->slots[i].state = POOL_FREE;
+}
+
+/* ---- slots ---- */
+
 /* All of its slots are free. */
 static bool group_free(const struct pool *pool, uint32_t first, uint32_t batch)
 {

@@ -59,6 +59,10 @@ struct pool {
     uint32_t busy;           /* slots that are not FREE */
     uint32_t events;         /* queued events that name the pool */
     struct pool_slot *slots;
+    /* once its stream has ended */
+    struct feed_user user;
+    int64_t left_ns;
+    bool returned;   /* the reader has given back all frames */
     uint32_t cursor; /* slots are handed out in turn, or those of a group */
     struct pool *next;
 };
@@ -81,6 +85,12 @@ int pool_grow(struct gpu *gpu, struct pool *pool, const atomic_bool *stop);
 void pool_grown(struct pool *pool);
 /* The device's memory of a slot, and where the slot begins in it. */
 struct gpu_host *pool_host(const struct pool *pool, uint32_t slot, uint64_t *offset);
+
+/* A pool whose stream has ended may be that of another one: its memory holds such frames, and as
+ * many. */
+bool pool_serves(const struct pool *pool, const struct pool_params *params);
+/* For the next stream, of a format that it serves. All slots are FREE. */
+void pool_begin_again(struct pool *pool, const struct feed_format *format);
 
 /* FREE -> WRITING with a new generation; false: no slot is free. */
 bool pool_take(struct pool *pool, uint32_t *slot);

@@ -191,6 +191,14 @@ bool subscription_pool_start(struct subscription *sub, const struct pool_params 
     return m->running;
 }
 
+void subscription_pool_reuse(struct subscription *sub, struct pool *pool,
+                             const struct feed_format *format)
+{
+    pool_begin_again(pool, format);
+    pool->format.epoch = sub->epoch + 1;
+    sub->maker = (struct pool_maker){.pool = pool, .made = true, .over = true};
+}
+
 int subscription_pool_adopt(struct subscription *sub)
 {
     struct pool_maker *m = &sub->maker;
@@ -211,7 +219,7 @@ bool subscription_maker_free(struct subscription *sub, bool stop)
     if (stop)
         atomic_store(&m->stop, true);
     if (!m->running || m->made || !m->over)
-        return !m->running;
+        return !m->running && !m->made;
     uv_mutex_unlock(sub->by.lock);
     uv_thread_join(&m->thread);
     uv_mutex_lock(sub->by.lock);

@@ -53,6 +53,7 @@ struct subscription {
     struct subscription_owner by;
     struct feed_callbacks callbacks; /* loop thread */
     void *ctx;
+    struct feed_user user;
 
     struct pelton_info info;            /* constant once info_ready */
     struct pelton_probe_sei *probe_sei; /* NULL: none; borrowed */
@@ -98,10 +99,13 @@ bool subscription_dispatch(struct subscription *sub);
 /* Starts the thread that makes the pool of the next epoch, when the former thread has ended
  * (subscription_maker_free). False: there is no thread. */
 bool subscription_pool_start(struct subscription *sub, const struct pool_params *params);
+/* The same without a thread: a pool that a former stream has left is made already. */
+void subscription_pool_reuse(struct subscription *sub, struct pool *pool,
+                             const struct feed_format *format);
 /* One is being made, or is made and not adopted. */
 static inline bool subscription_pool_making(const struct subscription *sub)
 {
-    return sub->maker.running && (sub->maker.made || !sub->maker.pool);
+    return sub->maker.made || (sub->maker.running && !sub->maker.pool);
 }
 static inline bool subscription_pool_made(const struct subscription *sub)
 {

@@ -213,6 +213,9 @@
 #define POOL_DEPTH_SOFTWARE      8              /* slots on software devices | by design */
 /* pools that wait to be freed, before the device's thread helps | by design: bounds memory */
 #define POOLS_LEFT               32
+/* bytes of pools that wait for the next stream of their readers | by design */
+#define POOLS_KEPT_BYTES         (1ull << 30)
+#define POOLS_KEPT_PART          4              /* 1/n of what all pools may have | by design */
 #define POOL_DEPTH_LIVE          8              /* slots of live streams | by design */
 
 /* ---- host memory ---- */

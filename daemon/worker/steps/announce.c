@@ -259,7 +259,11 @@ bool session_start_pool(struct session *s, const struct feed_format *format,
         params.format.batch = s->params.output.batch;
         params.format.slots = pool_batches(s, params.format.slots, params.format.batch);
     }
-    return subscription_pool_start(&s->sub, &params);
+    struct pool *kept = s->lavc ? NULL : pools_take_kept(s->engine, s->sub.user.reader, &params);
+    if (!kept)
+        return subscription_pool_start(&s->sub, &params);
+    subscription_pool_reuse(&s->sub, kept, &params.format);
+    return true;
 }
 
 /* The first frame that waits decides the epoch. Drops the lock. */
@@ -341,7 +345,7 @@ static void session_end_work(struct engine *e, struct session *s)
     struct engine_bandwidth *b = &e->bandwidth;
     store_detach(s);
     b->due |= e->params.timestamps && b->measured < DEVICE_MEASUREMENTS;
-    pools_leave(e, subscription_take_pools(&s->sub));
+    pools_leave(e, &s->sub);
     session_end_subscription(s);
     start_trace("the work of a stream has ended");
     engine_notify(e);

@@ -68,8 +68,8 @@ static void memory_tend(struct engine *e)
     if (now < e->idle.look_ns)
         return;
     e->idle.look_ns = now + e->idle_ns / MEMORY_IDLE_LOOKS;
-    bool host = host_tend(e, now), stores = stores_tend(e, now);
-    e->idle.due = host || stores;
+    bool host = host_tend(e, now), stores = stores_tend(e, now), pools = pools_tend(e, now);
+    e->idle.due = host || stores || pools;
 }
 
 /* After the first sessions: by then the device's clocks are up. The best time counts. */

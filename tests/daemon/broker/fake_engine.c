@@ -147,6 +147,10 @@ const struct gpu_device_info *engine_device(const struct engine *e)
     return &e->gpu->info;
 }
 
+void engine_pools_returned(struct engine *e, uint32_t stream, bool all)
+{
+}
+
 void engine_live(struct engine *e, struct live_usage *out)
 {
     *out = (struct live_usage){0};

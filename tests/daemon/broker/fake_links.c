@@ -63,6 +63,9 @@ static void sent_detail(unsigned type, const ProtobufCMessage *body, char *out, 
         snprintf(out, size, " %d", ((const Pelton__Error *)body)->code);
     } else if (type == WIRE_CORES) {
         snprintf(out, size, " of %u", ((const Pelton__Cores *)body)->workers);
+    } else if (type == WIRE_CLOSE) {
+        const Pelton__Close *m = (const Pelton__Close *)body;
+        snprintf(out, size, "%s", m && m->returned ? " returned" : "");
     } else if (type == WIRE_OPEN) {
         const Pelton__Open *m = (const Pelton__Open *)body;
         snprintf(out, size, " from %llu", (unsigned long long)m->resume_sequence);

@@ -6,6 +6,7 @@
 
 #include "daemon/broker/client_link.h"
 #include "daemon/broker/resting.h"
+#include "daemon/broker/open_fields.h"
 #include "daemon/broker/stream_delivery.h"
 
 #include <setjmp.h>
@@ -97,7 +98,7 @@ static void a_close_frees_the_number_at_once(void **state)
     stream_close(s);
     assert_null(id_table_find(&c->streams, 1));
     assert_int_equal(w.b.n_streams, 0);
-    assert_string_equal(links_take(), "w0 CLOSE 1");
+    assert_string_equal(links_take(), "w0 CLOSE 1 returned");
     struct broker_stream *second = world_stream(c, 1, WORLD_FILE);
     assert_ptr_equal(id_table_find(&c->streams, 1), second);
     assert_string_equal(world_step(&w), "w0 OPEN 2 from 0");
@@ -109,7 +110,40 @@ static void late_words_of_a_worker(void **state)
     stream_close(s);
     world_frame(s, 0, 0);
     world_eos(s, 0);
-    assert_string_equal(world_step(&w), "w0 CLOSE 1");
+    assert_string_equal(world_step(&w), "w0 CLOSE 1 returned");
+}
+
+/* The worker has ended the stream before, and keeps its pool. */
+static void a_close_says_whether_frames_are_held(void **state)
+{
+    for (uint32_t held = 0; held < 2; held++) {
+        struct broker_stream *s = world_stream(world_client(&w), 1, WORLD_FILE);
+        world_step(&w);
+        world_info(s);
+        world_format(s, 4);
+        world_frame(s, 0, 0);
+        world_frame(s, 1, 1);
+        world_release(s, 0, 0);
+        if (!held)
+            world_release(s, 1, 1);
+        world_eos(s, 0);
+        world_step(&w);
+        stream_close(s);
+        assert_string_equal(world_step(&w), held ? "w0 CLOSE 2" : "w0 CLOSE 1 returned");
+    }
+}
+
+/* Nobody else may get memory that a client has mapped. */
+static void clients_have_numbers_of_their_own(void **state)
+{
+    struct broker_stream *s = running(PELTON_LOSSLESS);
+    struct open_fields fields;
+    s->client->number = 5;
+    s->source.open->reader = 77; /* the client's own word */
+    open_fields_attach(s, &fields);
+    assert_int_equal(s->source.open->reader, 5);
+    open_fields_detach(s, &fields);
+    assert_int_equal(s->source.open->reader, 77);
 }
 
 static void a_client_goes(void **state)
@@ -250,6 +284,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(answers_come_before_the_end, setup, teardown),
         cmocka_unit_test_setup_teardown(a_close_frees_the_number_at_once, setup, teardown),
         cmocka_unit_test_setup_teardown(late_words_of_a_worker, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_close_says_whether_frames_are_held, setup, teardown),
+        cmocka_unit_test_setup_teardown(clients_have_numbers_of_their_own, setup, teardown),
         cmocka_unit_test_setup_teardown(a_client_goes, setup, teardown),
         cmocka_unit_test_setup_teardown(the_stillest_stream_rests, setup, teardown),
         cmocka_unit_test_setup_teardown(a_resting_stream_goes_on_when_a_slot_comes_back, setup,

@@ -92,6 +92,69 @@ static void test_batches(void **state)
     pool_free(pool);
 }
 
+static struct pool_params params_of(uint32_t width, uint32_t slots)
+{
+    struct pool_params params = {.memory = true, .format = {.slots = slots, .memfd = -1}};
+    feed_format_plane(&params.format, width, 40, 256);
+    feed_format_plane(&params.format, width / 2, 20, 256);
+    feed_format_close(&params.format);
+    return params;
+}
+
+/* Frames of the same planes, and no more of them. */
+static void test_serves(void **state)
+{
+    struct pool *pool = pool_new(4, 0);
+    struct pool_params params = params_of(100, 4), fewer = params_of(100, 2),
+                       more = params_of(100, 5), wider = params_of(300, 4), batch = params,
+                       device = params, encoded = params, converted = params, grey = params;
+    batch.format.batch = 2;
+    device.device = true;
+    encoded.format.encoded = true;
+    converted.format.converts = true;
+    grey.grey_depth = 8;
+    assert_true(pool_serves(pool, &params));
+    assert_true(pool_serves(pool, &fewer));
+    assert_false(pool_serves(pool, &more));
+    assert_false(pool_serves(pool, &wider));
+    assert_false(pool_serves(pool, &batch));
+    assert_false(pool_serves(pool, &device));
+    assert_false(pool_serves(pool, &encoded));
+    assert_false(pool_serves(pool, &converted));
+    assert_false(pool_serves(pool, &grey));
+    pool_free(pool);
+}
+
+/* Slots are free whatever the former stream knew of them. Generations go on. */
+static void test_begin_again(void **state)
+{
+    struct pool *pool = pool_new(3, 0);
+    struct pool_params params = params_of(100, 2);
+    void *memory = pool->memory;
+    int memfd = pool->format.memfd;
+    uint32_t slot;
+    assert_true(pool_take(pool, &slot));
+    pool_hold(pool, slot);
+    pool->announced = true;
+    pool->fits[0] = 7;
+    params.format.orientation = 3;
+    pool_begin_again(pool, &params.format);
+    assert_int_equal(pool->busy, 0);
+    assert_false(pool->announced);
+    assert_int_equal(pool->fits[0], 0);
+    assert_ptr_equal(pool->memory, memory);
+    assert_int_equal(pool->format.memfd, memfd);
+    assert_int_equal(pool->format.slots, 3);
+    assert_int_equal(pool->format.orientation, 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_true(pool_take(pool, &slot));
+        assert_int_equal(slot, i);
+        assert_int_equal(pool->slots[slot].generation, i ? 1 : 2);
+    }
+    assert_false(pool_take(pool, &slot));
+    pool_free(pool);
+}
+
 static void test_release(void **state)
 {
     struct pool *pool = pool_new(2, 0);
@@ -206,7 +269,8 @@ int main(void)
         cmocka_unit_test(test_batches),      cmocka_unit_test(test_release),
         cmocka_unit_test(test_memory),       cmocka_unit_test(test_parts),
         cmocka_unit_test(test_grey),         cmocka_unit_test(test_without_memory),
-        cmocka_unit_test(test_small_frames),
+        cmocka_unit_test(test_small_frames), cmocka_unit_test(test_serves),
+        cmocka_unit_test(test_begin_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

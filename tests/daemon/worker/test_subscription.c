@@ -208,6 +208,39 @@ static void test_epochs(void **state)
     world_free(&w);
 }
 
+/* A pool of a former stream is the current one at once, and its format is told anew. */
+static void test_reuse(void **state)
+{
+    struct world w, next;
+    world_init(&w);
+    world_init(&next);
+    uv_mutex_lock(&w.lock);
+    make_pool(&w);
+    struct pool *pool = subscription_take_pools(&w.sub);
+    const struct feed_format format = pool->format;
+    subscription_end(&w.sub);
+    uv_mutex_unlock(&w.lock);
+    uv_mutex_lock(&next.lock);
+    assert_true(subscription_maker_free(&next.sub, true));
+    subscription_pool_reuse(&next.sub, pool, &format);
+    assert_true(subscription_pool_making(&next.sub));
+    assert_false(subscription_maker_free(&next.sub, true)); /* not before it is adopted */
+    assert_true(subscription_pool_made(&next.sub));
+    assert_int_equal(subscription_pool_adopt(&next.sub), 0);
+    assert_false(subscription_pool_making(&next.sub));
+    assert_true(subscription_maker_free(&next.sub, true));
+    assert_true(post(&next, NULL));
+    uv_mutex_unlock(&next.lock);
+    subscription_dispatch(&next.sub);
+    assert_int_equal(next.formats, 1);
+    assert_int_equal(next.epoch, 1);
+    uv_mutex_lock(&next.lock);
+    subscription_end(&next.sub);
+    uv_mutex_unlock(&next.lock);
+    world_free(&w);
+    world_free(&next);
+}
+
 /* A callback closes: the rest of the queue is dropped, and on_end still comes. The slot that the
  * reader has heard of is its own; the other one is free, as nobody would release it. */
 static void test_close_in_callback(void **state)
@@ -292,7 +325,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_frames),        cmocka_unit_test(test_epochs),
         cmocka_unit_test(test_first_failure), cmocka_unit_test(test_close_in_callback),
-        cmocka_unit_test(test_end_once),
+        cmocka_unit_test(test_end_once),      cmocka_unit_test(test_reuse),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
