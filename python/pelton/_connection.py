@@ -2,7 +2,8 @@
 """One socket to a daemon: frames of the protocol out and in, and descriptors with them.
 
 Threads may share a connection. One of them reads the socket at a time, and hands each message to
-the question or stream that it belongs to. The others wait for it.
+the question or stream that it belongs to. The others sleep until something of theirs has come, or
+until it is their turn to read.
 
 Slots go back from finalizers, which may run anywhere, even inside this file. So they only put a
 Release into a queue. It is sent at once where nobody sends, else by the one who does.
@@ -46,8 +47,10 @@ class Connection:
         self.dead: Optional[errors.Error] = None
         self.welcome: Any = None
         self._buffer, self._fds = bytearray(), []  # type: Tuple[bytearray, List[int]]
-        self._state = threading.Condition(threading.Lock())
-        self._sending, self._reading = threading.Lock(), False
+        self._state, self._sending = threading.Lock(), threading.Lock()
+        self._reading = False
+        # of threads that sleep: what they wait for; with the lock of the state
+        self._sleeping: Dict[threading.Condition, Callable[[], Any]] = {}
         self._posted: Deque[bytes] = collections.deque()
         self._answers: Dict[int, Any] = {}
         self._last_request = self._last_object = 0
@@ -115,19 +118,45 @@ class Connection:
         the connection, where ready() is false even so."""
         with self._state:
             self._begin_wait()
-            polled = False
-            while not ready():
-                if self.dead:
-                    raise self.dead.again()
-                left = deadline - time.monotonic()
-                if left <= 0 and polled:
-                    return False
-                if self._reading:
-                    self._state.wait(max(0.0, min(left, 1.0)))
-                    polled = True
-                else:
-                    polled = not self._turn(max(0.0, left))
-            return True
+            try:
+                return self._wait(ready, deadline)
+            finally:
+                self._pass_on()
+
+    def _wait(self, ready: Callable[[], Any], deadline: float) -> bool:
+        polled = False
+        while not ready():
+            if self.dead:
+                raise self.dead.again()
+            left = deadline - time.monotonic()
+            if left <= 0 and polled:
+                return False
+            if self._reading:
+                self._sleep(ready, max(0.0, min(left, 1.0)))
+                polled = True
+            else:
+                polled = not self._turn(max(0.0, left))
+        return True
+
+    def _sleep(self, ready: Callable[[], Any], seconds: float) -> None:
+        wake = threading.Condition(self._state)
+        self._sleeping[wake] = ready
+        try:
+            wake.wait(seconds)
+        finally:
+            self._sleeping.pop(wake, None)
+
+    def _wake_ready(self) -> None:
+        for wake in [w for w, ready in self._sleeping.items() if self.dead or ready()]:
+            del self._sleeping[wake]
+            wake.notify()
+
+    def _pass_on(self) -> None:
+        """Somebody else reads from now on."""
+        if not self._reading and self._sleeping:
+            wake = next(iter(self._sleeping))
+            del self._sleeping[wake]
+            wake.notify()
 
     def _begin_wait(self) -> None:
         """Nobody listened for long, so a ping goes before any verdict."""
@@ -143,12 +172,12 @@ class Connection:
         finally:
             self._state.acquire()
             self._reading = False
-            self._state.notify_all()
         if got is None:
             self._check_silence()
-            return False
-        self._take(*got)
-        return True
+        else:
+            self._take(*got)
+        self._wake_ready()
+        return got is not None
 
     def _receive(self, left: float) -> Optional[Tuple[bytes, List[int]]]:
         flags = socket.MSG_DONTWAIT | socket.MSG_CMSG_CLOEXEC
@@ -295,8 +324,8 @@ class Connection:
         self.dead = errors.Gone("the stream was opened before a fork, and is the parent's",
                                 "open it in the process that reads it")
         self.sock.close()
-        self._state = threading.Condition(threading.Lock())
-        self._sending = threading.Lock()
+        self._state, self._sending = threading.Lock(), threading.Lock()
+        self._sleeping = {}
         self._posted.clear()
         if self.child:
             self.child.returncode = 0  # it is no child of ours
