@@ -174,7 +174,7 @@ static void trials_end(void **state)
     assert_string_equal(world_later(&w, TRIAL_MS), "w0 OPEN 6 from 0");
     assert_ptr_equal(w.b.workers->trial, s[2]);
     stream_close(s[2]);
-    assert_string_equal(world_step(&w), "w0 CLOSE 6");
+    assert_string_equal(world_step(&w), "w0 CLOSE 6 returned");
     assert_null(w.b.workers->trial);
 }
 

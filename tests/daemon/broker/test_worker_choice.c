@@ -73,7 +73,7 @@ static void cores_are_shared(void **state)
     assert_string_equal(world_step(&w), "w0 CORES 0 of 2, w1 CORES 0 of 2");
     assert_string_equal(world_step(&w), "");
     stream_close(id_table_find(&c->streams, 1));
-    assert_string_equal(world_step(&w), "w0 CLOSE 1, w1 CORES 0 of 1");
+    assert_string_equal(world_step(&w), "w0 CLOSE 1 returned, w1 CORES 0 of 1");
     links_worker_dies(&w.b.workers[0]);
     assert_string_equal(world_step(&w), "");
     world_stream(c, 3, WORLD_FILE);
