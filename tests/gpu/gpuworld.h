@@ -88,8 +88,8 @@ static inline void no_validation_messages(void **state)
     assert_int_equal(gpu_validation_messages(gpu), 0);
 }
 
-/* Opens the device; not GPU_OK: the exit code that main returns for it. */
-static inline int open_device(int *exit_code)
+/* 0, or the exit code of a program that has no device */
+static inline int open_device(void)
 {
     struct gpu_params params = {
         .device = getenv("PELTON_DEVICE"), .timestamps = true, .log = log_line};
@@ -98,8 +98,22 @@ static inline int open_device(int *exit_code)
         printf("skipped: %s\n", gpu_error_text(err));
     else if (err == GPU_OK)
         printf("device: %s\n", gpu_info(gpu)->name);
-    *exit_code = err == GPU_ERR_NO_DEVICE ? 77 : 1;
-    return err;
+    return err == GPU_OK ? 0 : err == GPU_ERR_NO_DEVICE ? 77 : 1;
 }
+
+static inline int device_run(const struct CMUnitTest *tests, size_t count, CMFixtureFunction setup,
+                             CMFixtureFunction teardown)
+{
+    int code = open_device();
+    if (code)
+        return code;
+    code = _cmocka_run_group_tests("tests", tests, count, setup, teardown);
+    gpu_close(gpu);
+    return code;
+}
+
+/* What main returns: an array of tests on the device */
+#define run_on_device(tests, setup, teardown)                                                      \
+    device_run(tests, sizeof(tests) / sizeof((tests)[0]), setup, teardown)
 
 #endif

@@ -124,10 +124,5 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_threads),
                                        cmocka_unit_test(test_refused),
                                        cmocka_unit_test(no_validation_messages)};
-    int exit_code, failed;
-    if (open_device(&exit_code) != GPU_OK)
-        return exit_code;
-    failed = cmocka_run_group_tests(tests, NULL, NULL);
-    gpu_close(gpu);
-    return failed;
+    return run_on_device(tests, NULL, NULL);
 }

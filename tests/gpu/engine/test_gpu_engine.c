@@ -460,9 +460,6 @@ static void budget(void **state)
 
 int main(void)
 {
-    int failed;
-    if (open_device(&failed))
-        return failed;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(choice),
         cmocka_unit_test(open_by_name),
@@ -478,7 +475,5 @@ int main(void)
         cmocka_unit_test(budget),
         cmocka_unit_test(no_validation_messages),
     };
-    failed = cmocka_run_group_tests(tests, NULL, NULL);
-    gpu_close(gpu);
-    return failed;
+    return run_on_device(tests, NULL, NULL);
 }

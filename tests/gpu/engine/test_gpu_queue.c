@@ -161,9 +161,9 @@ static void background_queues_may_be_left_out(void **state)
 
 int main(void)
 {
-    int code = 0;
     setenv("PELTON_QUEUES", "split", 1);
-    if (open_device(&code) != GPU_OK)
+    int code = open_device();
+    if (code)
         return code;
     printf("%u queues of %u families\n", gpu->queue_count, gpu->family_count);
     const struct CMUnitTest tests[] = {

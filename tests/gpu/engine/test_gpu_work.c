@@ -203,15 +203,10 @@ static void a_device_is_lost(void **state)
 
 int main(void)
 {
-    int code = 0;
-    if (open_device(&code) != GPU_OK)
-        return code;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_ring_goes_round),       cmocka_unit_test(a_full_ring_says_so),
         cmocka_unit_test(a_recording_is_given_up), cmocka_unit_test(a_device_is_lost),
         cmocka_unit_test(no_validation_messages),
     };
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    gpu_close(gpu);
-    return failed;
+    return run_on_device(tests, NULL, NULL);
 }

@@ -151,15 +151,11 @@ int main(void)
                                        cmocka_unit_test(heads), cmocka_unit_test(on_disk),
                                        cmocka_unit_test(no_validation_messages)};
     char below[64];
-    int code = 0;
     if (!mkdtemp(folder))
         return 1;
     setenv("XDG_CACHE_HOME", folder, 1);
     setenv("MESA_SHADER_CACHE_DISABLE", "true", 1); /* it would write into the folder */
-    if (open_device(&code) != GPU_OK)
-        return code;
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    gpu_close(gpu);
+    int failed = run_on_device(tests, NULL, NULL);
     snprintf(below, sizeof(below), "%s/pelton", folder);
     rmdir(below);
     rmdir(folder);

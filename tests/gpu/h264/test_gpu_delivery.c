@@ -266,9 +266,6 @@ static void grow_and_shrink(void **state)
 
 int main(void)
 {
-    int failed;
-    if (open_device(&failed))
-        return failed;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(grow_and_shrink),
         cmocka_unit_test(deliver),
@@ -277,7 +274,5 @@ int main(void)
         cmocka_unit_test(slots_change_while_frames_leave),
         cmocka_unit_test(no_validation_messages),
     };
-    failed = cmocka_run_group_tests(tests, NULL, NULL);
-    gpu_close(gpu);
-    return failed;
+    return run_on_device(tests, NULL, NULL);
 }

@@ -161,15 +161,10 @@ static void failed_submissions(void **state)
 
 int main(void)
 {
-    int failed;
-    if (open_device(&failed))
-        return failed;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_call_fails_once),
         cmocka_unit_test(failed_submissions),
         cmocka_unit_test(no_validation_messages),
     };
-    failed = cmocka_run_group_tests(tests, NULL, NULL);
-    gpu_close(gpu);
-    return failed;
+    return run_on_device(tests, NULL, NULL);
 }

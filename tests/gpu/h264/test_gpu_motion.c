@@ -296,16 +296,11 @@ static int unmake(void **state)
 
 int main(void)
 {
-    int code = 0;
-    if (open_device(&code) != GPU_OK)
-        return code;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(params_are_checked),     cmocka_unit_test(pictures_are_checked),
         cmocka_unit_test(batches_fill_up),        cmocka_unit_test(results_come_back),
         cmocka_unit_test(records_of_the_host),    cmocka_unit_test(ends_at_any_time),
         cmocka_unit_test(no_validation_messages),
     };
-    int failed = cmocka_run_group_tests(tests, make, unmake);
-    gpu_close(gpu);
-    return failed;
+    return run_on_device(tests, make, unmake);
 }

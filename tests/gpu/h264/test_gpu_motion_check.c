@@ -317,13 +317,8 @@ static void every_check_has_a_case(void **state)
 
 int main(void)
 {
-    int code = 0;
-    if (open_device(&code) != GPU_OK)
-        return code;
     const struct CMUnitTest tests[] = {cmocka_unit_test(both_refuse),
                                        cmocka_unit_test(every_check_has_a_case),
                                        cmocka_unit_test(no_validation_messages)};
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    gpu_close(gpu);
-    return failed;
+    return run_on_device(tests, NULL, NULL);
 }
