@@ -11,8 +11,4 @@
 /* files: outputs are files of their own; else standard output or a server. Returns an exit code. */
 int encode_run(struct client_options *o, bool files, struct failure *f);
 
-/* The output of an input: "%s" in path becomes the input's name without folders and extension.
- * False: there is no room in out. */
-bool encode_output_path(const char *path, const char *input, char *out, size_t size);
-
 #endif
