@@ -15,6 +15,7 @@
 #include "shaders/encode_half_samples.spv.h"
 #include "shaders/encode_inter.spv.h"
 #include "shaders/encode_intra.spv.h"
+#include "shaders/encode_intra_lanes.spv.h"
 #include "shaders/encode_intra_choose.spv.h"
 #include "shaders/encode_intra_choose_half.spv.h"
 #include "shaders/encode_intra_first.spv.h"
@@ -112,12 +113,14 @@ const struct encode_pass encode_passes[] = {
     {SHADER(encode_inter), ROUND(1), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
      .reads = INTER_READS, .writes = INTER_WRITES, .of_p = true},
     {SHADER(encode_mark), ROUND(0), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
-     .reads = BIT(PICTURES) | BIT(MOTION) | BIT(INTRA) | BIT(MBS), .writes = BIT(MBS)},
+     .reads = BIT(PICTURES) | BIT(MOTION) | BIT(INTRA) | BIT(MBS) | BIT(TICKETS),
+     .writes = BIT(MBS) | BIT(TICKETS)},
     {SHADER(encode_intra), .constants = {0, 0}, .constant_count = 2, .group = ENCODE_DECISIONS,
      .grid = ENCODE_GRID_DIAGONAL, .wavefront = ENCODE_DIAGONALS, .reads = INTRA_READS,
      .writes = INTRA_WRITES},
     {SHADER(encode_intra), .constants = {0, 1}, .constant_count = 2, .group = ENCODE_DECISIONS,
-     .grid = ENCODE_GRID_DIAGONALS, .wavefront = ENCODE_AT_ONCE,
+     .lane_spirv = shader_encode_intra_lanes, .lane_spirv_size = sizeof(shader_encode_intra_lanes),
+     .grid = ENCODE_GRID_TICKETS, .wavefront = ENCODE_AT_ONCE,
      .reads = INTRA_READS | BIT(TICKETS), .writes = INTRA_WRITES | BIT(TICKETS)},
     {SHADER(encode_scan), .widest = true, .constant_count = 1, .group = ENCODE_DECISIONS,
      .grid = ENCODE_GRID_PICTURE, .reads = BIT(MBS), .writes = BIT(MBS) | BIT(TOTALS)},
@@ -150,20 +153,9 @@ static uint32_t groups(uint32_t count, uint32_t size)
     return (count + size - 1) / size;
 }
 
-static uint32_t smaller(uint32_t a, uint32_t b)
-{
-    return a < b ? a : b;
-}
-
-/* Macroblocks x + 2 y = constant */
-static uint32_t diagonals(uint32_t mb_width, uint32_t mb_height)
-{
-    return mb_width + 2 * (mb_height - 1);
-}
-
 uint32_t encode_pass_steps(const struct encode_pass *pass, uint32_t mb_width, uint32_t mb_height)
 {
-    return pass->grid == ENCODE_GRID_DIAGONAL ? diagonals(mb_width, mb_height) : 1;
+    return pass->grid == ENCODE_GRID_DIAGONAL ? ENC_DIAGONALS(mb_width, mb_height) : 1;
 }
 
 /* Parts of columns: each does two rows more than it writes, so it is no shorter than the device
@@ -200,7 +192,7 @@ void encode_pass_grid(const struct encode_pass *pass, uint32_t mb_width, uint32_
     case ENCODE_GRID_MB:
         break;
     case ENCODE_GRID_DIAGONAL:
-        xyz[0] = smaller(mb_height, (mb_width + 1) / 2);
+        xyz[0] = ENC_DIAGONAL_LENGTH(mb_width, mb_height);
         xyz[1] = 2;
         break;
     case ENCODE_GRID_STRENGTH:
@@ -210,10 +202,9 @@ void encode_pass_grid(const struct encode_pass *pass, uint32_t mb_width, uint32_
         xyz[0] = mb_width;
         xyz[1] = column_parts(mb_width * mb_height * pictures, mb_height);
         break;
-    case ENCODE_GRID_DIAGONALS:
-        xyz[0] = smaller(mb_height, (mb_width + 1) / 2);
-        xyz[1] = diagonals(mb_width, mb_height);
-        xyz[2] = 2 * pictures;
+    case ENCODE_GRID_TICKETS: /* as many as those of two diagonals */
+        xyz[0] = 2 * ENC_DIAGONAL_LENGTH(mb_width, mb_height);
+        xyz[1] = 2;
         break;
     case ENCODE_GRID_PICTURE:
         xyz[0] = 1;

@@ -19,7 +19,7 @@ enum encode_grid {
     ENCODE_GRID_DIAGONAL,     /* luma or chroma of a macroblock: a dispatch for each diagonal */
     ENCODE_GRID_STRENGTH,     /* ENC_STRENGTH_MBS macroblocks */
     ENCODE_GRID_COLUMN,       /* a part of a column of macroblocks */
-    ENCODE_GRID_DIAGONALS,    /* luma or chroma of a macroblock: all diagonals in y */
+    ENCODE_GRID_TICKETS,      /* luma or chroma of macroblocks, one after the other */
     ENCODE_GRID_PICTURE,      /* a picture */
 };
 
@@ -37,6 +37,8 @@ struct encode_pass {
     const char *name;
     const uint32_t *spirv, *half_spirv; /* half_spirv: for devices with half floats; NULL: spirv */
     size_t spirv_size, half_spirv_size;
+    const uint32_t *lane_spirv; /* for devices with subgroups of 32 and shuffles; NULL: spirv */
+    size_t lane_spirv_size;
     uint32_t constants[2], constant_count;
     enum encode_group group;
     enum encode_grid grid;

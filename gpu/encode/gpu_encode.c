@@ -173,7 +173,8 @@ static int submit_records(struct gpu_encode *e, struct encode_batch *b,
     TRY(encode_record_sources(e, s, b, sources));
     record_offsets(e, s, b, offsets, &at);
     gpu_work_sync(s, BARRIER_TRANSFER, 0, 1u << ENC_BIND_TICKETS);
-    e->g->vk.vkCmdFillBuffer(s->commands, b->device[ENC_BIND_TICKETS], 0, VK_WHOLE_SIZE, 0);
+    e->g->vk.vkCmdFillBuffer(s->commands, b->device[ENC_BIND_TICKETS], 0,
+                             b->count * encode_tickets_size(&e->params), 0);
     gpu_work_stamp(s, encode_pass_count + ENCODE_STAMP_UP);
     if (any_load)
         encode_record_group(e, s, b, ENCODE_PLANES, false);

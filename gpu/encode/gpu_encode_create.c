@@ -38,7 +38,7 @@ static void encode_sizes(const struct gpu_encode_params *p, uint64_t sizes[ENC_B
     sizes[ENC_BIND_COEFFS] = all * ENC_BLOCKS * 32;
     sizes[ENC_BIND_TOTALS] = p->pictures * sizeof(struct enc_total);
     sizes[ENC_BIND_ANALYSIS] = all * sizeof(struct enc_analysis);
-    sizes[ENC_BIND_TICKETS] = 4 * (1 + all);
+    sizes[ENC_BIND_TICKETS] = p->pictures * encode_tickets_size(p);
     sizes[ENC_BIND_STRENGTHS] = all * STRENGTH_WORDS * 4;
     sizes[ENC_BIND_CODES] = sizeof(p->codes);
     sizes[ENC_BIND_SYNTAX] = all * sizeof(struct enc_syntax);
@@ -119,6 +119,13 @@ static uint32_t threads_at_most(const struct gpu *g)
     return n;
 }
 
+/* Are the 32 threads of a workgroup a subgroup, with shuffles? */
+static bool lanes_wanted(const struct gpu_encode *e)
+{
+    const struct gpu_device_info *info = &e->g->info;
+    return info->shuffles && info->fixed_subgroups && info->subgroup_size == 32;
+}
+
 static int create_pipelines(struct gpu_encode *e)
 {
     struct gpu_pipeline_want wants[ENCODE_MAX_PASSES];
@@ -126,10 +133,16 @@ static int create_pipelines(struct gpu_encode *e)
     for (uint32_t i = 0; i < encode_pass_count; i++) {
         const struct encode_pass *p = &encode_passes[i];
         bool halves = p->half_spirv && e->g->info.half_floats && !e->params.no_halves;
+        bool lanes = p->lane_spirv && lanes_wanted(e);
         wants[i] =
             (struct gpu_pipeline_want){.layout = e->layout,
-                                       .spirv = halves ? p->half_spirv : p->spirv,
-                                       .spirv_size = halves ? p->half_spirv_size : p->spirv_size,
+                                       .spirv = lanes    ? p->lane_spirv
+                                                : halves ? p->half_spirv
+                                                         : p->spirv,
+                                       .spirv_size = lanes    ? p->lane_spirv_size
+                                                     : halves ? p->half_spirv_size
+                                                              : p->spirv_size,
+                                       .whole = lanes,
                                        .constant_count = p->constant_count,
                                        .name = p->name,
                                        .out = &e->pipelines[i]};

@@ -70,6 +70,12 @@ static inline uint64_t encode_set_size(const struct gpu_encode_params *p)
     return ENC_SET_SIZE(w, h);
 }
 
+/* Bytes of a picture in TICKETS */
+static inline uint64_t encode_tickets_size(const struct gpu_encode_params *p)
+{
+    return 4ull * ENC_TICKETS((uint64_t)p->mb_width, (uint64_t)p->mb_height);
+}
+
 /* ---- gpu_encode_record.c: with the lock ---- */
 
 void encode_record_copy(struct gpu_encode *e, struct gpu_submission *s, VkBuffer from,

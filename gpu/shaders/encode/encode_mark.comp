@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * What follows from all decisions: P_Skip by the true predictor, or the modes of an intra
- * macroblock. Grid: macroblocks in x, pictures in z.
+ * macroblock, and its bit for the wavefront. Grid: macroblocks in x, pictures in z.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "gpu/shaders/lib/encode_search.glsl"
 #include "gpu/shaders/lib/encode_motion.glsl"
+#include "gpu/shaders/lib/encode_marks.glsl"
 
 layout(set = 0, binding = ENC_BIND_INTRA, scalar) readonly buffer intra_buffer
 {
@@ -19,6 +20,7 @@ void mark_intra(uint at)
     mbs[at].intra_mode[0] = intra[at].modes[0];
     mbs[at].intra_mode[1] = intra[at].modes[1];
     mbs[at].intra_chroma_mode = intra[at].chroma_mode;
+    mark_set();
     mbs[at].flags = uint8_t(uint(intra[at].kind) == REC_MB_INTRA_8X8 ? REC_MB_TRANSFORM_8X8 : 0);
 }
 

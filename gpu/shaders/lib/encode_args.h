@@ -30,7 +30,7 @@
 #define ENC_BIND_TOTALS     13 /* enc_total, by picture */
 #define ENC_BIND_STRENGTHS  14 /* of deblocking, by macroblock: STRENGTH_WORDS of cases.h */
 #define ENC_BIND_ANALYSIS   15
-#define ENC_BIND_TICKETS    16 /* of rows; then, by picture and row, macroblocks that are done */
+#define ENC_BIND_TICKETS    16 /* by picture: what intra macroblocks wait for, encode_marks.glsl */
 #define ENC_BIND_CODES      17 /* enc_codes */
 #define ENC_BIND_SYNTAX     18 /* enc_syntax, by macroblock */
 #define ENC_BIND_PLACES     19 /* enc_place, by macroblock */
@@ -65,6 +65,14 @@
  */
 #define ENC_PLANE_WORDS      64
 #define ENC_HALF_SAMPLE_ROWS 4
+
+/* Of macroblocks: diagonals x + 2 y = constant, and macroblocks of the longest one; words of their
+ * bits, of one and of all; words of a picture in TICKETS */
+#define ENC_DIAGONALS(w, h)      ((w) + 2u * ((h)-1u))
+#define ENC_DIAGONAL_LENGTH(w, h) ((h) < ((w) + 1u) / 2u ? (h) : ((w) + 1u) / 2u)
+#define ENC_MARK_WORDS(w, h)     ((ENC_DIAGONAL_LENGTH(w, h) + 31u) / 32u)
+#define ENC_MARKS(w, h)          (ENC_DIAGONALS(w, h) * ENC_MARK_WORDS(w, h))
+#define ENC_TICKETS(w, h)        (2u + ENC_MARKS(w, h) + 64u * (w) * (h))
 
 /* Macroblocks of a workgroup of encode_strength */
 #define ENC_STRENGTH_MBS 4
