@@ -122,8 +122,10 @@ const struct encode_pass encode_passes[] = {
      .lane_spirv = shader_encode_intra_lanes, .lane_spirv_size = sizeof(shader_encode_intra_lanes),
      .grid = ENCODE_GRID_TICKETS, .wavefront = ENCODE_AT_ONCE,
      .reads = INTRA_READS | BIT(TICKETS), .writes = INTRA_WRITES | BIT(TICKETS)},
-    {SHADER(encode_scan), .widest = true, .constant_count = 1, .group = ENCODE_DECISIONS,
-     .grid = ENCODE_GRID_PICTURE, .reads = BIT(MBS), .writes = BIT(MBS) | BIT(TOTALS)},
+    {SHADER(encode_scan), ROUND(0), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_RUN,
+     .reads = BIT(MBS), .writes = BIT(RUNS)},
+    {SHADER(encode_scan), ROUND(1), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_RUN,
+     .reads = BIT(MBS) | BIT(RUNS), .writes = BIT(MBS) | BIT(TOTALS)},
     {SHADER(encode_syntax), ROUND(0), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
      .coding = ENC_CAVLC | ENC_BINS,
      .reads = BIT(PICTURES) | BIT(MBS) | BIT(MOTION) | BIT(LEVELS) | BIT(CODES),
@@ -197,6 +199,9 @@ void encode_pass_grid(const struct encode_pass *pass, uint32_t mb_width, uint32_
         break;
     case ENCODE_GRID_STRENGTH:
         xyz[0] = groups(mb_width * mb_height, ENC_STRENGTH_MBS);
+        break;
+    case ENCODE_GRID_RUN:
+        xyz[0] = groups(mb_width * mb_height, ENC_RUN_MBS);
         break;
     case ENCODE_GRID_COLUMN:
         xyz[0] = mb_width;

@@ -39,6 +39,8 @@ static void encode_sizes(const struct gpu_encode_params *p, uint64_t sizes[ENC_B
     sizes[ENC_BIND_TOTALS] = p->pictures * sizeof(struct enc_total);
     sizes[ENC_BIND_ANALYSIS] = all * sizeof(struct enc_analysis);
     sizes[ENC_BIND_TICKETS] = p->pictures * encode_tickets_size(p);
+    sizes[ENC_BIND_RUNS] =
+        p->pictures * ((mbs + ENC_RUN_MBS - 1) / ENC_RUN_MBS) * sizeof(struct enc_run);
     sizes[ENC_BIND_STRENGTHS] = all * STRENGTH_WORDS * 4;
     sizes[ENC_BIND_CODES] = sizeof(p->codes);
     sizes[ENC_BIND_SYNTAX] = all * sizeof(struct enc_syntax);
@@ -110,15 +112,6 @@ error:
     return err;
 }
 
-/* A power of two */
-static uint32_t threads_at_most(const struct gpu *g)
-{
-    uint32_t n = 1024;
-    while (n > g->limits.maxComputeWorkGroupInvocations || n > g->limits.maxComputeWorkGroupSize[0])
-        n /= 2;
-    return n;
-}
-
 /* Are the 32 threads of a workgroup a subgroup, with shuffles? */
 static bool lanes_wanted(const struct gpu_encode *e)
 {
@@ -149,8 +142,6 @@ static int create_pipelines(struct gpu_encode *e)
         memcpy(wants[i].constants, p->constants, sizeof(p->constants));
         if (p->wavefront == ENCODE_AT_ONCE && e->g->info.software)
             wants[i].constants[1] = 2;
-        if (p->widest)
-            wants[i].constants[0] = threads_at_most(e->g);
     }
     return gpu_pipelines_make(e->g, wants, encode_pass_count);
 }

@@ -1,32 +1,36 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Where each macroblock's coefficient blocks begin, by sums of prefixes, and the QP of those
- * without mb_qp_delta: that of the one before in the slice (7.4.5). Grid: pictures in z; a
- * workgroup has a picture.
+ * without mb_qp_delta: that of the one before in the slice (7.4.5). The first round leaves sums of
+ * runs of macroblocks, the second one goes on from those before its own. Grid: runs in x, pictures
+ * in z; a thread has a macroblock.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
-#extension GL_EXT_control_flow_attributes : require
 #include "gpu/shaders/lib/encode_common.glsl"
 
-/* A power of two; the device says how many are possible. */
-layout(constant_id = 0) const uint THREADS = 256;
-#define RUN 8 /* macroblocks of a thread, one after the other */
+#define SUM_THREADS ENC_RUN_MBS
+#include "gpu/shaders/lib/sums_before.glsl"
 
-layout(local_size_x_id = 0) in;
+layout(local_size_x = SUM_THREADS) in;
+
+layout(constant_id = 0) const uint ROUND = 0;
 
 layout(set = 0, binding = ENC_BIND_MBS, scalar) buffer mb_buffer
 {
     rec_mb mbs[];
+};
+layout(set = 0, binding = ENC_BIND_RUNS, scalar) buffer run_buffer
+{
+    enc_run runs[];
 };
 layout(set = 0, binding = ENC_BIND_TOTALS, scalar) writeonly buffer total_buffer
 {
     enc_total totals[];
 };
 
-/* By thread: blocks up to the end of its run; the last macroblock up to there, and one more, whose
- * QP is its own */
-shared uint blocks[2][THREADS], owners[2][THREADS];
+shared uint earlier_blocks, earlier_owner; /* of the runs before */
+shared uint owners[SUM_THREADS];
 
 uint blocks_of(uint at)
 {
@@ -48,55 +52,54 @@ uint nonzero_of(uint c)
     return (c ^ swap ^ swap << 2) & 0xffffu;
 }
 
-/* Inclusive sums and maxima of all threads; which of both buffers holds them */
-uint prefix_sums()
+/* Sums of the runs of the picture before this one */
+void earlier_add(uint first)
 {
-    uint t = gl_LocalInvocationIndex, now = 0u;
-    for (uint step = 1u; step < THREADS; step *= 2u) {
-        bool far = t >= step;
-        barrier();
-        blocks[1u - now][t] = blocks[now][t] + (far ? blocks[now][t - step] : 0u);
-        owners[1u - now][t] = max(owners[now][t], far ? owners[now][t - step] : 0u);
-        now = 1u - now;
+    for (uint i = gl_LocalInvocationIndex; i < gl_WorkGroupID.x; i += SUM_THREADS) {
+        atomicAdd(earlier_blocks, runs[first + i].blocks);
+        atomicMax(earlier_owner, runs[first + i].owner);
     }
-    barrier();
-    return now;
+}
+
+/* The last macroblock up to the thread's one whose QP is its own, and one more */
+uint owner_of(uint t)
+{
+    uint owner = earlier_owner;
+    for (uint i = 0u; i <= t; i++)
+        owner = max(owner, owners[i]);
+    return owner;
+}
+
+void mb_store(uint first, uint mb, uint place, uint owner)
+{
+    uint at = first + mb;
+    mbs[at].coeff = place;
+    mbs[at].nonzero = uint16_t(nonzero_of(uint(mbs[at].coded[0])));
+    for (uint k = 0u; k < 3u && owner != mb + 1u; k++)
+        mbs[at].qp[k] = mbs[first + owner - 1u].qp[k];
 }
 
 void main()
 {
-    uint t = gl_LocalInvocationIndex, count = args.mb_width * args.mb_height;
-    uint first = gl_WorkGroupID.z * count, before = 0u, owner = 0u;
-    for (uint base = 0u; base < count; base += THREADS * RUN) {
-        uint from = base + t * RUN, mine[RUN], owned[RUN], sum = 0u, last = 0u;
-        [[unroll]] for (uint i = 0u; i < RUN; i++) {
-            bool here = from + i < count;
-            mine[i] = here ? blocks_of(first + from + i) : 0u;
-            owned[i] = here && owns_qp(first, from + i, mine[i]) ? from + i + 1u : 0u;
-            sum += mine[i];
-            last = max(last, owned[i]);
-        }
-        barrier();
-        blocks[0][t] = sum;
-        owners[0][t] = last;
-        uint now = prefix_sums(), at = before + blocks[now][t] - sum;
-        uint own = max(owner, t > 0u ? owners[now][t - 1u] : 0u);
-        [[unroll]] for (uint i = 0u; i < RUN; i++) {
-            uint mb = first + from + i;
-            own = max(own, owned[i]);
-            if (from + i < count) {
-                mbs[mb].coeff = at;
-                mbs[mb].nonzero = uint16_t(nonzero_of(uint(mbs[mb].coded[0])));
-                for (uint k = 0u; k < 3u && own - 1u != from + i; k++)
-                    mbs[mb].qp[k] = mbs[first + own - 1u].qp[k];
-            }
-            at += mine[i];
-        }
-        before += blocks[now][THREADS - 1];
-        owner = max(owner, owners[now][THREADS - 1]);
+    uint t = gl_LocalInvocationIndex, count = args.mb_width * args.mb_height, total;
+    uint first = gl_WorkGroupID.z * count, mb = gl_WorkGroupID.x * SUM_THREADS + t;
+    uint first_run = gl_WorkGroupID.z * gl_NumWorkGroups.x, run = first_run + gl_WorkGroupID.x;
+    uint blocks = mb < count ? blocks_of(first + mb) : 0u;
+    if (t == 0u)
+        earlier_blocks = earlier_owner = 0u;
+    owners[t] = mb < count && owns_qp(first, mb, blocks) ? mb + 1u : 0u;
+    uint before = sums_before(blocks, total);
+    if (ROUND == 0u) {
+        if (t == 0u)
+            runs[run] = enc_run(total, owner_of(SUM_THREADS - 1u));
+        return;
     }
-    if (t == 0u) {
-        totals[gl_WorkGroupID.z].blocks = before;
+    earlier_add(first_run);
+    barrier();
+    if (mb < count)
+        mb_store(first, mb, earlier_blocks + before, owner_of(t));
+    if (mb + 1u == count)
+        totals[gl_WorkGroupID.z].blocks = earlier_blocks + before + blocks;
+    if (mb == 0u)
         totals[gl_WorkGroupID.z].units = ENC_NO_UNITS;
-    }
 }

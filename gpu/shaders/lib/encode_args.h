@@ -34,7 +34,8 @@
 #define ENC_BIND_CODES      17 /* enc_codes */
 #define ENC_BIND_SYNTAX     18 /* enc_syntax, by macroblock */
 #define ENC_BIND_PLACES     19 /* enc_place, by macroblock */
-#define ENC_BINDINGS        20
+#define ENC_BIND_RUNS       20 /* enc_run: runs of ENC_RUN_MBS macroblocks, by picture */
+#define ENC_BINDINGS        21
 
 #define ENC_REFERENCES 4
 #define ENC_PARTS      9 /* partitions that are searched, as in encode/reference/picture_work.h */
@@ -73,6 +74,9 @@
 #define ENC_MARK_WORDS(w, h)     ((ENC_DIAGONAL_LENGTH(w, h) + 31u) / 32u)
 #define ENC_MARKS(w, h)          (ENC_DIAGONALS(w, h) * ENC_MARK_WORDS(w, h))
 #define ENC_TICKETS(w, h)        (2u + ENC_MARKS(w, h) + 64u * (w) * (h))
+
+/* Macroblocks of a run, whose coefficient blocks are added up by a workgroup */
+#define ENC_RUN_MBS 32
 
 /* Macroblocks of a workgroup of encode_strength */
 #define ENC_STRENGTH_MBS 4
@@ -192,6 +196,11 @@ struct enc_syntax {
 struct enc_place {
     REC_U32 at;
     REC_U16 part[ENC_PARTS_OF_MB];
+};
+
+/* Coefficient blocks of a run; the last macroblock whose QP is its own, and one more, 0: none */
+struct enc_run {
+    REC_U32 blocks, owner;
 };
 
 /* Numbers of a picture */
