@@ -8,13 +8,17 @@
  * pictures a second, the time from frame to access unit, and where it went. All of it is of what
  * follows the first picture of each stream, which makes pipelines and memory. -o writes the first
  * stream. $GPUENC_SETTINGS: a, c and s look at pictures for an adaptive quantiser, constant quality
- * and scene cuts; v codes by CAVLC, r brings records to the host; 2, 3 or 4 is the
- * number of slices. $GPUENC_SOURCE is a clip in
+ * and scene cuts; v codes by CAVLC, r brings records to the host; d reads pictures from memory of
+ * the device, as decoded frames lie there; 2, 3 or 4 is the number of slices. $GPUENC_SOURCE is a clip in
  * yuv4mpegpipe (4:2:0) instead of the scenes. $GPUENC_TIMES=no leaves out the times of passes,
  * whose stamps keep passes apart. The device is $PELTON_DEVICE, or any.
  */
 #include "encode/encoder.h"
+#include "gpu/encode/gpu_encode.h"
 #include "gpu/encode/gpu_encoder.h"
+#include "gpu/engine/arena.h"
+#include "gpu/engine/host_buffer.h"
+#include "gpu/engine/work.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -44,6 +48,8 @@ struct shared {
     uint32_t width, height, pictures;
     struct scene scenes[SCENES];
     uint32_t scene_count;
+    struct gpu_host *pool; /* of the device: all scenes; NULL: they are read from memory */
+    struct gpu_encode_source in_pool[SCENES];
     const char *out;
     uint64_t bytes;
     double *seconds;    /* of each push */
@@ -51,6 +57,7 @@ struct shared {
     struct gpu_encoder_counts first;
     pthread_barrier_t ready;
     bool records; /* come to the host, which codes them */
+    bool on_device;
     bool failed;
 };
 
@@ -153,17 +160,19 @@ static int timed_begin(void *ctx, const struct encoding *e, const struct encodin
 
 /* ---- streams ---- */
 
-static const struct scene *scene_of(const struct shared *s, uint32_t i)
+static struct decider_source source_of(const struct shared *s, uint32_t i)
 {
     uint32_t n = s->scene_count, turn = 2 * n - 2;
     i %= turn;
-    return &s->scenes[i < n ? i : turn - i];
+    i = i < n ? i : turn - i;
+    return s->pool ? (struct decider_source){.device = &s->in_pool[i]}
+                   : scene_source(&s->scenes[i]);
 }
 
 static void stream_push(struct stream *t, struct encoder *e, uint32_t i, FILE *out)
 {
     struct shared *s = t->shared;
-    struct encoder_frame frame = {.source = scene_source(scene_of(s, i + t->index))};
+    struct encoder_frame frame = {.source = source_of(s, i + t->index)};
     struct encoder_unit unit;
     struct spent begun = spent_now(), *push = &t->push;
     char why[ENCODING_WHY];
@@ -300,6 +309,75 @@ static int encode_all(struct shared *s, uint32_t streams)
     return s->failed;
 }
 
+/* ---- scenes in memory of the device ---- */
+
+struct pool_copy {
+    struct gpu_host *to;
+    const void *from; /* in an arena */
+    uint64_t size;
+};
+
+static void pool_record(struct gpu *g, VkCommandBuffer commands, void *ctx)
+{
+    const struct pool_copy *c = ctx;
+    struct gpu_place from;
+    if (!gpu_arena_find(g, c->from, c->size, &from))
+        abort();
+    g->vk.vkCmdCopyBuffer(commands, from.buffer, gpu_host_buffer(c->to), 1,
+                          &(VkBufferCopy){from.offset, 0, c->size});
+}
+
+/* Where the planes of each scene are; returns the bytes of all. */
+static uint64_t pool_places(struct shared *s)
+{
+    uint64_t at = 0;
+    for (uint32_t i = 0; i < s->scene_count; i++) {
+        struct gpu_encode_source *p = &s->in_pool[i];
+        *p = (struct gpu_encode_source){.width = s->width, .height = s->height};
+        for (int c = 0; c < 3; c++) {
+            p->offset[c] = at;
+            p->stride[c] = ((c ? (s->width + 1) / 2 : s->width) + 3) / 4 * 4;
+            at += (uint64_t)p->stride[c] * (c ? (s->height + 1) / 2 : s->height);
+        }
+    }
+    return (at + 4095) / 4096 * 4096;
+}
+
+static void pool_fill(const struct shared *s, uint8_t *to)
+{
+    for (uint32_t i = 0; i < s->scene_count; i++) {
+        struct decider_source from = scene_source(&s->scenes[i]);
+        const struct gpu_encode_source *p = &s->in_pool[i];
+        for (int c = 0; c < 3; c++)
+            for (uint32_t y = 0; y < (c ? (s->height + 1) / 2 : s->height); y++)
+                memcpy(to + p->offset[c] + (uint64_t)y * p->stride[c],
+                       from.plane[c] + y * from.stride[c], c ? (s->width + 1) / 2 : s->width);
+    }
+}
+
+static int pool_open(struct shared *s, struct gpu *g)
+{
+    struct pool_copy copy = {.size = pool_places(s)};
+    struct gpu_export exported = {.fd = -1};
+    struct gpu_arena *arena = NULL;
+    void *memory;
+    int err = gpu_host_export(g, copy.size, &s->pool, &exported);
+    if (err < 0)
+        return err;
+    close(exported.fd);
+    err = gpu_arena_create(g, copy.size, &arena, &memory);
+    if (err < 0)
+        return err;
+    copy.to = s->pool;
+    copy.from = memory;
+    pool_fill(s, memory);
+    for (uint32_t i = 0; i < s->scene_count; i++)
+        s->in_pool[i].host = s->pool;
+    err = gpu_run(g, pool_record, &copy);
+    gpu_arena_free(arena);
+    return err;
+}
+
 static int device_run(struct shared *s, uint32_t streams)
 {
     struct gpu *g = NULL;
@@ -314,8 +392,13 @@ static int device_run(struct shared *s, uint32_t streams)
         return 1;
     }
     printf("device: %s\n", gpu_info(g)->name);
-    err = encode_all(s, streams);
+    err = s->on_device ? pool_open(s, g) : GPU_OK;
+    if (err < 0)
+        fprintf(stderr, "gpuenc: no frames on the device: %s\n", gpu_error_text(err));
+    else
+        err = encode_all(s, streams);
     gpu_encoder_free(s->encoder);
+    gpu_host_free(s->pool);
     gpu_close(g);
     return err;
 }
@@ -396,6 +479,7 @@ int main(int argc, char **argv)
         .mode = RATE_QP, .qp = argc > 4 ? atoi(argv[4]) : 26, .intra_less = 3};
     settings_take(&s.params, getenv("GPUENC_SETTINGS"));
     s.records = getenv("GPUENC_SETTINGS") && strchr(getenv("GPUENC_SETTINGS"), 'r');
+    s.on_device = getenv("GPUENC_SETTINGS") && strchr(getenv("GPUENC_SETTINGS"), 'd');
     s.params.encoding.references = (uint8_t)(argc > 5 ? atoi(argv[5]) : 1);
     s.out = argc > 7 ? argv[7] : NULL;
     s.seconds = calloc((size_t)streams * s.pictures, sizeof(*s.seconds));
