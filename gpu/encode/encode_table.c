@@ -132,7 +132,7 @@ const struct encode_pass encode_passes[] = {
      .writes = BIT(SYNTAX)},
     {SHADER(encode_cavlc), COUNT, .coding = ENC_CAVLC},
     {SHADER(encode_bins), COUNT, .coding = ENC_BINS},
-    {SHADER(encode_places), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_PICTURE,
+    {SHADER(encode_places), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_SLICE,
      .coding = ENC_CAVLC | ENC_BINS, .reads = BIT(PICTURES) | BIT(MBS) | BIT(PLACES),
      .writes = BIT(PLACES) | BIT(TOTALS) | BIT(COEFFS)},
     {SHADER(encode_pack), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
@@ -211,8 +211,9 @@ void encode_pass_grid(const struct encode_pass *pass, uint32_t mb_width, uint32_
         xyz[0] = 2 * ENC_DIAGONAL_LENGTH(mb_width, mb_height);
         xyz[1] = 2;
         break;
-    case ENCODE_GRID_PICTURE:
+    case ENCODE_GRID_SLICE:
         xyz[0] = 1;
+        xyz[1] = ENC_SLICES;
         break;
     }
 }

@@ -21,7 +21,7 @@ enum encode_grid {
     ENCODE_GRID_RUN,          /* ENC_RUN_MBS macroblocks */
     ENCODE_GRID_COLUMN,       /* a part of a column of macroblocks */
     ENCODE_GRID_TICKETS,      /* luma or chroma of macroblocks, one after the other */
-    ENCODE_GRID_PICTURE,      /* a picture */
+    ENCODE_GRID_SLICE,        /* a slice */
 };
 
 /* When a pass runs. Planes of sources; their analysis, if it is wanted; the decisions; then those

@@ -191,10 +191,9 @@ struct enc_syntax {
 #define ENC_PART_END       28 /* end_of_slice_flag */
 #define ENC_PARTS_OF_MB    32
 
-/* Where a macroblock's bits or codes begin in its picture, or their number; and its parts in them
- */
+/* A macroblock's bits or codes: how many, where they begin in its picture, and its parts in them */
 struct enc_place {
-    REC_U32 at;
+    REC_U32 count, at;
     REC_U16 part[ENC_PARTS_OF_MB];
 };
 
@@ -257,7 +256,7 @@ _Static_assert(sizeof(struct enc_last) == 4, "enc_last");
 _Static_assert(sizeof(struct enc_intra) == 68, "enc_intra");
 _Static_assert(sizeof(struct enc_analysis) == 8, "enc_analysis");
 _Static_assert(sizeof(struct enc_syntax) == 48, "enc_syntax");
-_Static_assert(sizeof(struct enc_place) == 68, "enc_place");
+_Static_assert(sizeof(struct enc_place) == 72, "enc_place");
 _Static_assert(sizeof(struct enc_total) == 40, "enc_total");
 #endif
 

@@ -80,7 +80,7 @@ void parts_store(uint size)
     uint total, before = sums_before(size, total);
     places[at].part[gl_LocalInvocationIndex] = uint16_t(before);
     if (gl_LocalInvocationIndex == 0u)
-        places[at].at = total;
+        places[at].count = total;
 }
 
 uint part_place()
