@@ -127,18 +127,17 @@ static int create_pipelines(struct gpu_encode *e)
         const struct encode_pass *p = &encode_passes[i];
         bool halves = p->half_spirv && e->g->info.half_floats && !e->params.no_halves;
         bool lanes = p->lane_spirv && lanes_wanted(e);
-        wants[i] =
-            (struct gpu_pipeline_want){.layout = e->layout,
-                                       .spirv = lanes    ? p->lane_spirv
-                                                : halves ? p->half_spirv
-                                                         : p->spirv,
-                                       .spirv_size = lanes    ? p->lane_spirv_size
-                                                     : halves ? p->half_spirv_size
-                                                              : p->spirv_size,
-                                       .whole = lanes,
-                                       .constant_count = p->constant_count,
-                                       .name = p->name,
-                                       .out = &e->pipelines[i]};
+        wants[i] = (struct gpu_pipeline_want){.layout = e->layout,
+                                              .spirv = lanes    ? p->lane_spirv
+                                                       : halves ? p->half_spirv
+                                                                : p->spirv,
+                                              .spirv_size = lanes    ? p->lane_spirv_size
+                                                            : halves ? p->half_spirv_size
+                                                                     : p->spirv_size,
+                                              .whole = lanes,
+                                              .constant_count = p->constant_count,
+                                              .name = p->name,
+                                              .out = &e->pipelines[i]};
         memcpy(wants[i].constants, p->constants, sizeof(p->constants));
         if (p->wavefront == ENCODE_AT_ONCE && e->g->info.software)
             wants[i].constants[1] = 2;

@@ -69,11 +69,11 @@
 
 /* Of macroblocks: diagonals x + 2 y = constant, and macroblocks of the longest one; words of their
  * bits, of one and of all; words of a picture in TICKETS */
-#define ENC_DIAGONALS(w, h)      ((w) + 2u * ((h)-1u))
+#define ENC_DIAGONALS(w, h)       ((w) + 2u * ((h)-1u))
 #define ENC_DIAGONAL_LENGTH(w, h) ((h) < ((w) + 1u) / 2u ? (h) : ((w) + 1u) / 2u)
-#define ENC_MARK_WORDS(w, h)     ((ENC_DIAGONAL_LENGTH(w, h) + 31u) / 32u)
-#define ENC_MARKS(w, h)          (ENC_DIAGONALS(w, h) * ENC_MARK_WORDS(w, h))
-#define ENC_TICKETS(w, h)        (2u + ENC_MARKS(w, h) + 64u * (w) * (h))
+#define ENC_MARK_WORDS(w, h)      ((ENC_DIAGONAL_LENGTH(w, h) + 31u) / 32u)
+#define ENC_MARKS(w, h)           (ENC_DIAGONALS(w, h) * ENC_MARK_WORDS(w, h))
+#define ENC_TICKETS(w, h)         (2u + ENC_MARKS(w, h) + 64u * (w) * (h))
 
 /* Macroblocks of a run, whose coefficient blocks are added up by a workgroup */
 #define ENC_RUN_MBS 32

@@ -40,15 +40,16 @@ int sample_at(uint c, ivec2 at)
 border_place border_begin(uint c, ivec2 at, int tile_at, uint wanted)
 {
     int size = c == 0u ? 16 : 8;
-    uint side = at.y >= 0        ? REC_AVAIL_A
-                : at.x < 0       ? REC_AVAIL_D
+    uint side = at.y >= 0      ? REC_AVAIL_A
+                : at.x < 0     ? REC_AVAIL_D
                 : at.x >= size ? REC_AVAIL_C
-                                 : REC_AVAIL_B;
+                               : REC_AVAIL_B;
     uint back = side == REC_AVAIL_A   ? 1u
                 : side == REC_AVAIL_B ? args.mb_width
                 : side == REC_AVAIL_C ? args.mb_width - 1u
                                       : args.mb_width + 1u;
-    if (AT_ONCE != 0u && (wanted & side) != 0u && uint(mbs[record_at(mb - back)].kind) != REC_MB_INTER) {
+    if (AT_ONCE != 0u && (wanted & side) != 0u &&
+        uint(mbs[record_at(mb - back)].kind) != REC_MB_INTER) {
         uint first = c == 0u ? 0u : 16u + 16u * c;
         uint i = side == REC_AVAIL_A ? uint(size + at.y) : uint(at.x + size) % uint(size);
         uint word = border_at(mb - back) + first + i;
@@ -150,7 +151,8 @@ uint sides_of_needs(uint needs)
 /* Of a macroblock that is predicted as a whole. dc: the mode that reads what is there */
 uint sides_of_whole(uint mode, uint dc, uint needs, uint avail)
 {
-    return avail & (mode == dc ? REC_AVAIL_A | REC_AVAIL_B : sides_of_needs(needs >> 3u * mode & 7u));
+    return avail &
+           (mode == dc ? REC_AVAIL_A | REC_AVAIL_B : sides_of_needs(needs >> 3u * mode & 7u));
 }
 
 #endif

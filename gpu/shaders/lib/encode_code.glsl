@@ -8,8 +8,6 @@
 
 #include "gpu/shaders/lib/encode_levels.glsl"
 
-#define CHROMA_FIRST 256 /* samples of Cb, then of Cr, in pred and residual */
-
 /* Ways to code: luma with 4x4 and with 8x8 transforms, Cb, Cr */
 #define WAY_LUMA4 0u
 #define WAY_LUMA8 1u
@@ -55,12 +53,6 @@ void luma_dc()
     hadamard4(v);
     for (int i = 0; i < 16; i++)
         dc[i] = scale_level(v[i], 16 * norm_adjust4(int(qps.x % 6u), 0), int(qps.x), 6);
-}
-
-/* Chroma: block u is that of component u / 4 */
-int chroma_block_at(uint u)
-{
-    return CHROMA_FIRST + 64 * int(u >> 2) + 32 * int(u >> 1 & 1u) + 4 * int(u & 1u);
 }
 
 #endif

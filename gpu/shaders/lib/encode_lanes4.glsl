@@ -57,10 +57,7 @@ int inverse_lane(int v, uint step)
 {
     uint place = LANE / step & 3u;
     int w = of_other(v, step);
-    v = place == 0u   ? v + w
-        : place == 1u ? w - v
-        : place == 2u ? (v >> 1) - w
-                      : w + (v >> 1);
+    v = place == 0u ? v + w : place == 1u ? w - v : place == 2u ? (v >> 1) - w : w + (v >> 1);
     w = of_other(v, 3u * step);
     return place < 2u ? v + w : w - v;
 }

@@ -9,9 +9,9 @@
  * follows the first picture of each stream, which makes pipelines and memory. -o writes the first
  * stream. $GPUENC_SETTINGS: a, c and s look at pictures for an adaptive quantiser, constant quality
  * and scene cuts; v codes by CAVLC, r brings records to the host; d reads pictures from memory of
- * the device, as decoded frames lie there; 2, 3 or 4 is the number of slices. $GPUENC_SOURCE is a clip in
- * yuv4mpegpipe (4:2:0) instead of the scenes. $GPUENC_TIMES=no leaves out the times of passes,
- * whose stamps keep passes apart. The device is $PELTON_DEVICE, or any.
+ * the device, as decoded frames lie there; 2, 3 or 4 is the number of slices. $GPUENC_SOURCE is a
+ * clip in yuv4mpegpipe (4:2:0) instead of the scenes. $GPUENC_TIMES=no leaves out the times of
+ * passes, whose stamps keep passes apart. The device is $PELTON_DEVICE, or any.
  */
 #include "encode/encoder.h"
 #include "gpu/encode/gpu_encode.h"
