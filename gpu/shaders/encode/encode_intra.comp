@@ -63,8 +63,6 @@ void code_part(bool big)
     uint t = gl_LocalInvocationIndex, at = record_at(mb), kind = uint(mbs[at].kind),
          avail = uint(mbs[at].intra_avail);
     qps = uvec3(uint(mbs[at].qp[0]), uint(mbs[at].qp[1]), uint(mbs[at].qp[2]));
-    for (uint i = t; i < 64u; i += SEARCH_THREADS)
-        scan8[i] = zigzag8[i];
     if (t < WAYS)
         coded[t] = 0u;
     load_source();

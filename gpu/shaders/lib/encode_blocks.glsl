@@ -7,16 +7,13 @@
 #ifndef PELTON_ENCODE_BLOCKS_GLSL
 #define PELTON_ENCODE_BLOCKS_GLSL
 
+#include "gpu/shaders/lib/encode_lanes.glsl"
 #include "gpu/shaders/lib/encode_quantise.glsl"
 
 /* Coefficients and levels of 8x8 blocks; rows and blocks are apart by what avoids bank conflicts */
 #define ROW8   9
 #define BLOCK8 72
 shared int wide[4 * BLOCK8];
-shared int scan8[64]; /* zigzag8, which the caller fills in */
-/* by thread of an 8x8 block: what its eighth of the scan costs with levels, and without; the last
- * level that it would choose */
-shared int eighth_cost[32], eighth_zero[32], end_cost[32], end_at[32];
 
 /* ---- blocks of 4x4 in registers ---- */
 
@@ -126,86 +123,9 @@ void columns_forward8(uint t)
     line8_store(v, at, ROW8);
 }
 
-/* Place k of the thread's eighth of the scan: in a block of 64, and in `wide` */
-int eighth_place(uint t, int k)
+int wide_at(uint block, int place)
 {
-    return scan8[8u * (t & 7u) + uint(k)];
-}
-
-int wide_at(uint t, int place)
-{
-    return int(BLOCK8 * (t >> 3)) + ROW8 * (place >> 3) + (place & 7);
-}
-
-place_choice eighth_choice(uint t, int k, int c)
-{
-    return place_of(c, factor_of(qps.x, eighth_place(t, k), true), int(qps.x / 6u) + 10);
-}
-
-/* c: the thread's coefficients */
-void eighth_begin(uint t, out int c[8])
-{
-    int cost = 0, zero = 0;
-    [[unroll]] for (int k = 0; k < 8; k++) {
-        c[k] = wide[wide_at(t, eighth_place(t, k))];
-        place_choice p = eighth_choice(t, k, c[k]);
-        cost += p.keep ? p.cost : p.zero + COST_ZERO;
-        zero += p.zero;
-    }
-    eighth_cost[t] = cost;
-    eighth_zero[t] = zero;
-}
-
-/* What no level at all costs, beside `eighth_end` */
-int zero_of_block(uint t)
-{
-    int sum = 0;
-    for (uint i = t & 24u; i < (t & 24u) + 8u; i++)
-        sum += eighth_zero[i];
-    return sum;
-}
-
-/* The best last level of the thread's eighth */
-void eighth_end(uint t, int c[8])
-{
-    int before = 0, after = 0, least, last = -1;
-    for (uint i = t & 24u; i < (t & 24u) + 8u; i++) {
-        before += i < t ? eighth_cost[i] : 0;
-        after += i >= t ? eighth_zero[i] : 0;
-    }
-    least = zero_of_block(t);
-    [[unroll]] for (int k = 0; k < 8; k++) {
-        place_choice p = eighth_choice(t, k, c[k]);
-        after -= p.zero;
-        if (p.near != 0 && before + p.cost + COST_BLOCK + after < least) {
-            least = before + p.cost + COST_BLOCK + after;
-            last = k;
-        }
-        before += p.keep ? p.cost : p.zero + COST_ZERO;
-    }
-    end_cost[t] = least;
-    end_at[t] = last < 0 ? -1 : 8 * int(t & 7u) + last;
-}
-
-/* Levels of the eighth, and their scaled coefficients */
-void eighth_levels(uint t, int c[8])
-{
-    int least = zero_of_block(t), last = -1, qp = int(qps.x), any = 0;
-    for (uint i = t & 24u; i < (t & 24u) + 8u; i++)
-        if (end_at[i] >= 0 && end_cost[i] < least) {
-            least = end_cost[i];
-            last = end_at[i];
-        }
-    [[unroll]] for (int k = 0; k < 8; k++) {
-        int place = eighth_place(t, k), i = 8 * int(t & 7u) + k;
-        place_choice p = eighth_choice(t, k, c[k]);
-        int v = i < last && p.keep || i == last ? signed_level(c[k], p.near) : 0;
-        level[LUMA8_FIRST + 64 * int(t >> 3) + place] = v;
-        wide[wide_at(t, place)] =
-            scale_level(v, 16 * norm_adjust8(qp % 6, place & 7, place >> 3), qp, 6);
-    }
-    if (last >= 0 && (t & 7u) == 0u)
-        atomicOr(coded[WAY_LUMA8], 15u << (t >> 1));
+    return int(BLOCK8 * block) + ROW8 * (place >> 3) + (place & 7);
 }
 
 void rows_back8(uint t)
@@ -227,28 +147,77 @@ void columns_back8(uint t)
     }
 }
 
-/* The steps of an 8x8 block after its rows */
-void code_rest8(bool mine, uint t)
+/* Of 32 threads, which have two places of the scan each: where they lie, to levels and back */
+struct lane_place8 {
+    int at, factor, norm;
+};
+
+lane_place8 lane_place8_of(uint i, uint qp)
 {
-    int c[8];
+    int at = zigzag8[2u * LANE + i];
+    return lane_place8(at, factor_of(qp, at, true),
+                       16 * norm_adjust8(int(qp % 6u), at & 7, at >> 3));
+}
+
+/* The last level of a block; -1: it has none. end: what it costs with one of the thread's places as
+ * the last one, counted from a block without levels on */
+int last_place8(ivec2 end)
+{
+    int mine = min(end.x, end.y), least = lanes_min(mine, LANES), first = 2 * int(LANE);
+    int last = lanes_min(mine > least ? 64 : end.x == least ? first : first + 1, LANES);
+    return least < 0 ? last : -1;
+}
+
+int kept8(place_choice p)
+{
+    return p.keep ? p.cost - p.zero : COST_ZERO;
+}
+
+int end8(place_choice p, int before)
+{
+    return p.near != 0 ? before + p.cost - p.zero + COST_BLOCK : 0x7fffffff;
+}
+
+/* Levels of a block, and their scaled coefficients. All threads. */
+void quantise8(uint block, lane_place8 own[2])
+{
+    int c[2], shift = int(qps.x / 6u) + 10;
+    place_choice p[2];
+    [[unroll]] for (int k = 0; k < 2; k++) {
+        c[k] = wide[wide_at(block, own[k].at)];
+        p[k] = place_of(c[k], own[k].factor, shift);
+    }
+    int before = lanes_before(kept8(p[0]) + kept8(p[1]), LANES);
+    int last = last_place8(ivec2(end8(p[0], before), end8(p[1], before + kept8(p[0]))));
+    [[unroll]] for (int k = 0; k < 2; k++) {
+        int i = 2 * int(LANE) + k;
+        int v = i < last && p[k].keep || i == last ? signed_level(c[k], p[k].near) : 0;
+        level[LUMA8_FIRST + 64 * int(block) + own[k].at] = v;
+        wide[wide_at(block, own[k].at)] = scale_level(v, own[k].norm, int(qps.x), 6);
+    }
+    if (last >= 0 && LANE == 0u)
+        atomicOr(coded[WAY_LUMA8], 15u << 4u * block);
+}
+
+/* Prediction and residual of a block are there; eight threads transform. */
+void code_luma8(uint block, lane_place8 own[2])
+{
+    uint t = 8u * block + gl_LocalInvocationIndex;
+    bool mine = gl_LocalInvocationIndex < 8u;
+    if (mine)
+        rows_forward8(t);
     barrier();
     if (mine)
         columns_forward8(t);
     barrier();
-    if (mine)
-        eighth_begin(t, c);
-    barrier();
-    if (mine)
-        eighth_end(t, c);
-    barrier();
-    if (mine)
-        eighth_levels(t, c);
+    quantise8(block, own);
     barrier();
     if (mine)
         rows_back8(t);
     barrier();
     if (mine)
         columns_back8(t);
+    barrier();
 }
 
 #endif

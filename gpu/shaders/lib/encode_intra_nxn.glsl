@@ -18,20 +18,12 @@ uvec2 modes_of(uint at)
 
 /* ---- blocks of 8x8 ---- */
 
-/* By the first eight threads */
-void code_luma8(int block)
-{
-    uint t = gl_LocalInvocationIndex;
-    if (t < 8u)
-        rows_forward8(8u * uint(block) + t);
-    code_rest8(t < 8u, 8u * uint(block) + t);
-}
-
 /* One after the other. A thread has samples of two rows. */
 void code_8x8(uint at, uint avail)
 {
     int t = int(gl_LocalInvocationIndex), x = t & 7;
     uvec2 modes = modes_of(at);
+    lane_place8 own[2] = lane_place8[2](lane_place8_of(0u, qps.x), lane_place8_of(1u, qps.x));
     border_begin_luma(avail);
     border_take_all();
     [[dont_unroll]] for (int block = 0; block < 4; block++) {
@@ -45,8 +37,7 @@ void code_8x8(uint at, uint avail)
             residual[i] -= pred[i];
         }
         barrier();
-        code_luma8(block);
-        barrier();
+        code_luma8(uint(block), own);
         for (int y = t >> 3; y < 8; y += 4)
             TILE_AT(corner.x + x, corner.y + y) = work[LUMA8_FIRST + 64 * block + 8 * y + x];
         barrier();

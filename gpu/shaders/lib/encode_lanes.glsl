@@ -38,15 +38,15 @@ int of_other(int v, uint distance)
     return of_lane(v, LANE ^ distance);
 }
 
-/* Of 16 threads */
-int lanes_min(int v)
+/* The least value of `count` threads: a power of two */
+int lanes_min(int v, uint count)
 {
-    [[unroll]] for (uint i = 1u; i < 16u; i *= 2u)
+    [[unroll]] for (uint i = 1u; i < count; i *= 2u)
         v = min(v, of_other(v, i));
     return v;
 }
 
-/* The sum of the values of the threads before this one, of `count` threads: a power of two */
+/* The sum of the values of those of `count` threads that come before this one */
 int lanes_before(int v, uint count)
 {
     int sum = v;

@@ -78,7 +78,7 @@ int lane_level(lane_quantiser q, int c, bool alone, out bool any)
     bool may = p.near != 0 && !none;
     int kept = none ? 0 : p.keep ? p.cost - p.zero : COST_ZERO;
     int end = lanes_before(kept, 16u) + p.cost - p.zero + COST_BLOCK;
-    int best = lanes_min(may && end < 0 ? 16 * end + place : 0x7fffffff), last = best & 15;
+    int best = lanes_min(may && end < 0 ? 16 * end + place : 0x7fffffff, 16u), last = best & 15;
     any = best < 0;
     return any && may && (place < last && p.keep || place == last) ? signed_level(c, p.near) : 0;
 }
