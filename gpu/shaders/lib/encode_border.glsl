@@ -7,12 +7,7 @@
 #ifndef PELTON_ENCODE_BORDER_GLSL
 #define PELTON_ENCODE_BORDER_GLSL
 
-#define ASK_4(at)                                                                                  \
-    atomicOr(tickets[at], 0u), atomicOr(tickets[at], 0u), atomicOr(tickets[at], 0u),               \
-        atomicOr(tickets[at], 0u);
-#define ASK_16(at)  ASK_4(at) ASK_4(at) ASK_4(at) ASK_4(at)
-#define ASK_64(at)  ASK_16(at) ASK_16(at) ASK_16(at) ASK_16(at)
-#define ASK_256(at) ASK_64(at) ASK_64(at) ASK_64(at) ASK_64(at)
+#include "gpu/shaders/lib/ask.glsl"
 
 /* A sample of the border: the word that it comes in, 0: it is there; what the word was when it was
  * read last; the sample's place in the tile */
@@ -66,7 +61,7 @@ void border_take(inout border_place p)
     uint v = p.last;
     while ((v & BORDER_KNOWN) == 0u) {
         if (AT_ONCE == 2u) {
-            ASK_256(p.word)
+            ASK_256(tickets[p.word])
         }
         v = border_ask(p.word);
     }

@@ -29,7 +29,7 @@ void progress_wait(uint at, uint value)
     if (gl_LocalInvocationIndex == 0u) {
         while (atomicOr(progress_of[at], 0u) < value) {
             if (PATIENT != 0u) {
-                ASK_256(at)
+                ASK_256(progress_of[at])
             }
         }
     }

@@ -24,7 +24,7 @@ uint progress_wait(uint at)
     uint value = PATIENT != 0u ? atomicOr(progress_of[at], 0u) : progress_of[at];
     while ((value & PROGRESS_VALID) == 0u) {
         if (PATIENT != 0u) {
-            ASK_256(at)
+            ASK_256(progress_of[at])
             value = atomicOr(progress_of[at], 0u);
         } else {
             value = progress_of[at];
