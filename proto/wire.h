@@ -26,6 +26,7 @@ enum { WIRE_PROTO_MIN = 1, WIRE_PROTO_MAX = 1 };
     X(RELOAD, 8, reload)                                                                           \
     X(RELOAD_REPLY, 9, reload_reply)                                                               \
     X(CORES, 10, cores)                                                                            \
+    X(MEMORY_SHORT, 11, memory_short)                                                              \
     X(STATUS, 12, status)                                                                          \
     X(STATUS_REPLY, 13, status_reply)                                                              \
     X(OPEN, 16, open)                                                                              \

@@ -6,17 +6,25 @@
  * Its frames keep their memory and their sequence numbers, and none is missing. The failure mode is
  * that nobody can rest: then a new stream is refused, and one that wants to go on waits for a tick
  * of the broker's timer.
+ *
+ * A device that has no memory for a stream is such a place, too: its worker says so, and says it
+ * again until the stream has some. Each time one stream rests. Where streams that are read in turns
+ * do not fit together they would take each other's memory again and again. So each rest doubles the
+ * time that the next one takes, and such streams soon wait as if none could rest.
  */
 #include "daemon/broker/resting.h"
 
 #include "daemon/broker/broker_stream.h"
 #include "daemon/broker/stream_delivery.h"
+#include "daemon/broker/worker_process.h"
 #include "daemon/broker/worker_recovery.h"
 #include "daemon/log.h"
 #include "daemon/monotonic.h"
 
 /* A reader that gives slots back more often is at work. */
 #define STILL_NS 100000000
+/* Rests that double this, for memory. */
+#define STILL_DOUBLED 10
 
 static unsigned resting_count(const struct broker *b)
 {
@@ -34,21 +42,27 @@ unsigned resting_places_used(const struct broker *b)
 }
 
 /* It can go on with the frame that is due, and nobody waits for one. */
-static bool may_rest(const struct broker_stream *s)
+static bool may_rest(const struct broker_stream *s, int64_t still_ns)
 {
     bool still =
-        delivery_stands_still(&s->delivery) && monotonic_ns() - s->delivery.sent_ns > STILL_NS;
+        delivery_stands_still(&s->delivery) && monotonic_ns() - s->delivery.sent_ns > still_ns;
     return still && s->state == STREAM_OPEN && s->replied && !s->probe && !s->source.named &&
            !s->source.live && !s->deaths.strikes && s->delivery.credit == UINT64_MAX &&
            recovery_can_resume(s);
 }
 
-static struct broker_stream *longest_still(const struct broker *b)
+/* w NULL: of any worker; else one that has memory of it. */
+static struct broker_stream *longest_still(const struct broker *b, const struct worker_process *w)
 {
     struct broker_stream *best = NULL;
-    for (struct broker_stream *s = b->streams; s; s = s->next)
-        if (may_rest(s) && (!best || s->delivery.sent_ns < best->delivery.sent_ns))
+    for (struct broker_stream *s = b->streams; s; s = s->next) {
+        unsigned doubled = s->rests < STILL_DOUBLED ? s->rests : STILL_DOUBLED;
+        bool may =
+            w ? s->worker == w && !s->short_of_memory && may_rest(s, (int64_t)STILL_NS << doubled)
+              : may_rest(s, STILL_NS);
+        if (may && (!best || s->delivery.sent_ns < best->delivery.sent_ns))
             best = s;
+    }
     return best;
 }
 
@@ -57,6 +71,7 @@ static void stream_rest(struct broker_stream *s)
     log_line(LOG_LEVEL_DEBUG, "%s: rests, its reader holds all frames", stream_name(s));
     stream_withdraw(s);
     stream_enter(s, STREAM_RESTING);
+    s->rests++;
     delivery_keep_drops(&s->delivery);
 }
 
@@ -66,7 +81,7 @@ static bool place_find(struct broker *b)
     if (resting_places_used(b) < b->settings->limits.streams)
         return true;
     struct broker_stream *s =
-        resting_count(b) < b->settings->limits.resting ? longest_still(b) : NULL;
+        resting_count(b) < b->settings->limits.resting ? longest_still(b, NULL) : NULL;
     if (s)
         stream_rest(s);
     return s != NULL;
@@ -78,8 +93,22 @@ bool resting_make_room(struct broker *b)
            quota_admits(QUOTA_STREAMS, b->settings, &b->quotas, resting_places_used(b));
 }
 
+static void memory_find(struct worker_process *w)
+{
+    struct broker *b = w->broker;
+    struct broker_stream *s =
+        resting_count(b) < b->settings->limits.resting ? longest_still(b, w) : NULL;
+    if (s)
+        stream_rest(s);
+}
+
 void resting_step(struct broker *b)
 {
+    for (unsigned i = 0; i < b->n_workers; i++) {
+        if (b->workers[i].short_of_memory)
+            memory_find(&b->workers[i]);
+        b->workers[i].short_of_memory = false;
+    }
     for (struct broker_stream *s = b->streams; s; s = s->next) {
         bool wants = s->state == STREAM_RESTING && !delivery_stands_still(&s->delivery);
         if (wants && place_find(b))

@@ -14,7 +14,8 @@ unsigned resting_places_used(const struct broker *b);
 /* A place for one more stream. If none is free, a file whose reader holds every slot for the
  * longest time gives its own up. False, counted as refused: none does. */
 bool resting_make_room(struct broker *b);
-/* Of broker_step: those whose readers have given slots back get places, as far as there are any. */
+/* Of broker_step: where a device has no memory for a stream, another one of it rests. Those whose
+ * readers have given slots back get places, as far as there are any. */
 void resting_step(struct broker *b);
 
 #endif

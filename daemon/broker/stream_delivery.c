@@ -520,7 +520,7 @@ bool delivery_frame(struct broker_stream *s, const Pelton__FrameReady *from_work
         slot_release(s, p, m->slot, m->generation, SLOT_PENDING);
         return true;
     }
-    s->down = false;
+    s->down = s->short_of_memory = false;
     if (!placeholder_over(s, p) || !pending_push(d, p, m))
         return false;
     if (placeholder_is_last(s) && !(m->flags & PELTON_FRAME_CORRUPT) && m->view != 1)

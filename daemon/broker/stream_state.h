@@ -96,7 +96,9 @@ struct broker_stream {
     uint32_t object_id, open_request; /* of the client */
     uint64_t id;                      /* unlike any other's */
     bool probe, replied, eos_sent;
-    bool down; /* its source is lost, and was there before */
+    bool down;            /* its source is lost, and was there before */
+    bool short_of_memory; /* it waits for memory of its device */
+    unsigned rests;       /* times that it has given its place up */
     enum stream_state state;
     struct worker_process *worker; /* chosen once, when devices are known; NULL before */
     uint32_t wid; /* new for each worker, so that late messages of an old one find nothing */

@@ -106,6 +106,7 @@ static void stream_to_worker(struct broker_stream *s, uint64_t now_ms)
     int fds[2] = {source_descriptor(s, &owned), s->source.table};
     s->wid = ++s->broker->last_wid;
     s->retry.opened_ms = now_ms;
+    s->short_of_memory = false;
     d->sequence_base = s->source.live ? d->next_sequence : d->moved_base;
     o->resume_sequence = s->source.live ? 0 : d->next_sequence - d->moved_base;
     o->name = (char *)stream_name(s);

@@ -110,6 +110,10 @@ static bool on_stream(struct worker_process *w, struct broker_stream *s, struct 
         named_state(s, m->state, m->cause);
         return true;
     }
+    case WIRE_MEMORY_SHORT:
+        s->short_of_memory = w->short_of_memory = true;
+        broker_changed(w->broker);
+        return true;
     case WIRE_EOS:
         on_end(w, s, (const Pelton__Eos *)body);
         return true;

@@ -37,6 +37,7 @@ struct worker_process {
     bool ready;               /* it has a device */
     uint32_t sharing;         /* others that it was told to share the cores with */
     bool killed;              /* by us: its last words do not count */
+    bool short_of_memory;     /* a stream of it is; until the next step */
     bool lost;                /* it has lost its device, which is counted */
     struct pelton_stats held; /* worker_gpu and worker_host alone */
     struct quota_counts quotas;

@@ -198,10 +198,17 @@ static void on_state(void *ctx, bool running, const char *cause)
     stream_send(ws, WIRE_SOURCE_STATE, &m.base);
 }
 
+static void on_short(void *ctx)
+{
+    Pelton__MemoryShort m = PELTON__MEMORY_SHORT__INIT;
+    stream_send(ctx, WIRE_MEMORY_SHORT, &m.base);
+}
+
 const struct feed_callbacks worker_callbacks = {.on_info = on_info,
                                                 .on_format = on_format,
                                                 .on_frame = on_frame_ready,
                                                 .on_state = on_state,
+                                                .on_short = on_short,
                                                 .on_end = on_end};
 
 void worker_send_error(struct worker_proto *w, const struct frame *f,

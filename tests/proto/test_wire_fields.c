@@ -195,10 +195,10 @@ enum { CONVERSIONS = sizeof(conversions) / sizeof(conversions[0]) };
 
 /* Messages without a structure: their handlers read each field. */
 static const char *const carriers[] = {
-    "Hello", "Welcome", "Error", "Ping", "Pong", "Goodbye", "Shutdown", "Reload", "Cores", "Status",
-    "OpenReply", "Probe", "ProbeReply", "Close", "Release", "Credit", "Stats", "Devices",
-    "DevicesReply", "Controls", "ControlsReply", "Sources", "SourcesReply", "WatchSources",
-    "SourceState", "Eos", "SourceEvent", "Setting", "Login",
+    "Hello", "Welcome", "Error", "Ping", "Pong", "Goodbye", "Shutdown", "Reload", "Cores",
+    "MemoryShort", "Status", "OpenReply", "Probe", "ProbeReply", "Close", "Release", "Credit",
+    "Stats", "Devices", "DevicesReply", "Controls", "ControlsReply", "Sources", "SourcesReply",
+    "WatchSources", "SourceState", "Eos", "SourceEvent", "Setting", "Login",
     /* parts of the messages above */
     "Rational", "Plane", "SeiCount", "RecoveryPoint", "Delays", "PicStruct", "ClockTimestamp",
     "FramePacking", "DisplayOrientation", "MasteringDisplay", "ContentLight", "SeiMessage", "Quota",

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Many more files open than the daemon decodes at once. A reader that holds all frames of a file
-gives its place up for another file, and goes on with the next frame later.
+gives its place up for another file, and goes on with the next frame later. So it does where the
+device has no memory for the other file.
 
-  resting.py [--files N] [--places N] [--device-memory MIB] [--clip CLIP] [--compare N]
+  resting.py [--files N] [--places N] [--device-memory MIB] [--size WxH] [--clip CLIP]
+             [--compare N]
 """
 import os, tempfile, time
 
@@ -43,6 +45,7 @@ def main():
     p.add_argument("--files", type=int, default=24)
     p.add_argument("--places", type=int, default=4)
     p.add_argument("--device-memory", type=int, help="MiB that the worker may hold")
+    p.add_argument("--size", default="96x64", help="of the small clip")
     p.add_argument("--clip", help="else a small one is made")
     p.add_argument("--compare", type=int, default=24, help="files that are read to their end")
     a = p.parse_args()
@@ -50,7 +53,7 @@ def main():
     more = ["-c", f"streams={a.places}"]
     more += ["-c", f"memory.device={a.device_memory}"] if a.device_memory else []
     with tempfile.TemporaryDirectory() as folder:
-        path = a.clip or clip(folder, "a.mp4", "-g", "12", frames=60)
+        path = a.clip or clip(folder, "a.mp4", "-g", "12", frames=60, size=a.size)
         with t.Daemon(a, *more) as daemon:
             os.environ["PELTON_SOCKET"] = daemon.socket
             with pelton.open(path) as s:
@@ -67,6 +70,8 @@ def main():
                 s.close()
             for s in streams:
                 s.close()
+            beyond = sum("exceeds the budget" in line for line in daemon.lines())
+            check(beyond == 0, f"{beyond} streams waited in vain for memory of others")
         with t.Daemon(a, "-c", "streams=2", "-c", "resting=0") as daemon:
             os.environ["PELTON_SOCKET"] = daemon.socket
             still = [pelton.open(path) for _ in range(2)]

@@ -162,6 +162,13 @@ static void on_state(void *ctx, bool running, const char *cause)
         t->sub.callbacks.on_state(t->sub.ctx, running, cause);
 }
 
+static void on_short(void *ctx)
+{
+    struct transcoding *t = ctx;
+    if (t->sub.callbacks.on_short)
+        t->sub.callbacks.on_short(t->sub.ctx);
+}
+
 static void on_end(void *ctx, const struct pelton_failure *failure,
                    const struct pelton_stats *stats)
 {
@@ -180,6 +187,7 @@ static const struct feed_callbacks callbacks = {.on_info = on_info,
                                                 .on_format = on_format,
                                                 .on_frame = on_frame,
                                                 .on_state = on_state,
+                                                .on_short = on_short,
                                                 .on_end = on_end};
 
 /* ---- the loop thread: its part of a life ---- */

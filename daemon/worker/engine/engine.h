@@ -90,6 +90,7 @@ struct engine {
     bool software;
     bool gpu_lost;
     int64_t short_ns; /* device's thread: since when a stream waits for the budget; 0: none does */
+    int64_t asked_ns; /* device's thread: when the broker heard of such a stream */
     struct tune tune; /* which kernels its stores take */
     struct engine_bandwidth bandwidth;
     struct gpu_pulse *pulse; /* device's thread: keeps clocks up for live streams; NULL: not yet */

@@ -100,6 +100,9 @@ struct feed_callbacks {
     void (*on_frame)(void *ctx, const struct feed_frame *frame);
     /* The source is lost, or is there again; may be NULL. */
     void (*on_state)(void *ctx, bool running, const char *cause);
+    /* It waits for memory of the device that other streams have, and this comes again and again
+     * meanwhile; may be NULL. */
+    void (*on_short)(void *ctx);
     /* Once, and last. failure->code 0: end of stream. */
     void (*on_end)(void *ctx, const struct pelton_failure *failure,
                    const struct pelton_stats *stats);

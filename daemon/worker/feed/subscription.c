@@ -95,6 +95,11 @@ bool subscription_post_frame(struct subscription *sub, struct pool *pool, struct
     return true;
 }
 
+void subscription_post_short(struct subscription *sub)
+{
+    sub->memory_short = true;
+}
+
 static bool info_due(const struct subscription *sub)
 {
     return sub->info_ready && !sub->info_sent;
@@ -102,7 +107,7 @@ static bool info_due(const struct subscription *sub)
 
 bool subscription_has_news(const struct subscription *sub)
 {
-    return sub->events || info_due(sub);
+    return sub->events || sub->memory_short || info_due(sub);
 }
 
 static void event_call(struct subscription *sub, struct event *ev)
@@ -121,14 +126,17 @@ static void event_call(struct subscription *sub, struct event *ev)
 bool subscription_dispatch(struct subscription *sub)
 {
     uv_mutex_lock(sub->by.lock);
-    bool info = info_due(sub);
+    bool info = info_due(sub), memory_short = sub->memory_short;
     sub->info_sent |= info;
+    sub->memory_short = false;
     struct event *events = sub->events;
     sub->events = NULL;
     sub->events_tail = &sub->events;
     uv_mutex_unlock(sub->by.lock);
     if (info && !sub->closing && sub->callbacks.on_info)
         sub->callbacks.on_info(sub->ctx, &sub->info, sub->probe_sei);
+    if (memory_short && !sub->closing && sub->callbacks.on_short)
+        sub->callbacks.on_short(sub->ctx);
     for (struct event *ev = events; ev && !sub->closing; ev = ev->next)
         event_call(sub, ev);
     bool any = events != NULL;

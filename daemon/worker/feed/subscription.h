@@ -59,7 +59,8 @@ struct subscription {
     struct pelton_probe_sei *probe_sei; /* NULL: none; borrowed */
     bool info_ready, info_sent;
     struct event *events, **events_tail;
-    bool news; /* loop thread: there are events, or information */
+    bool memory_short; /* on_short is due */
+    bool news;         /* loop thread: there are events, or information */
 
     struct pool *pools;      /* newest first; the first is the current one */
     struct pool_maker maker; /* of the next one */
@@ -88,6 +89,8 @@ bool subscription_post_format(struct subscription *sub, struct pool *pool);
  * NULL. */
 bool subscription_post_frame(struct subscription *sub, struct pool *pool, struct feed_frame *frame,
                              const struct feed_camera *camera);
+/* It waits for memory of the device. */
+void subscription_post_short(struct subscription *sub);
 /* Loop thread: there is something to call back. */
 bool subscription_has_news(const struct subscription *sub);
 /* Loop thread, without the lock. Calls back information and all events. A callback may close the

@@ -148,6 +148,10 @@
 #define SLOTS_STILL_NS           10000000000ll
 /* ns that others leave memory to a stream that waits for it | by design: a batch takes less */
 #define SLOTS_SHORT_NS           2000000000ll
+/* ns between two times that the broker hears of it | by design: a stream ends meanwhile */
+#define SLOTS_ASK_NS             20000000ll
+/* ns without slots, until it does | by design: a store may grow */
+#define SLOTS_ASK_AFTER_NS       100000000ll
 #define SLOTS_IDLE_BYTES         (128ull << 20) /* bytes that it may hold | by design */
 #define SLOTS_MOST               1280           /* slots of a store | measured */
 /* frames of a short file: it is over before more slots are made | by design: 20 s */

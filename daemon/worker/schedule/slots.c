@@ -327,6 +327,7 @@ void slots_attach(struct window *w, struct slots *st, const struct slots_wish *w
     slots->wait_ns = 0;
     slots->pictures = 0;
     slots->short_ns = 0;
+    slots->asked = false;
     st->users++;
     slots_keep_usual(st, w->schedule);
     set_quotas(w->schedule, st);

@@ -34,6 +34,7 @@ struct window_slots {
     int64_t wait_ns;   /* since when it waits for slots; 0: it does not */
     int64_t short_ns;  /* since when it waits for memory and nothing was submitted; 0: not */
     uint64_t short_at; /* schedule.serial then */
+    bool asked;        /* the broker has heard of that */
     uint64_t pictures; /* submitted to the present store */
     bool more;         /* it may have more for the batch that is collected */
 };

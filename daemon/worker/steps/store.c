@@ -342,12 +342,34 @@ static bool memory_may_come(const struct engine *e, struct window_slots *slots, 
            now - slots->short_ns < SLOTS_STILL_NS;
 }
 
+static bool memory_comes(const struct engine *e)
+{
+    const struct session *s = e->sessions;
+    while (s && !s->window.abort)
+        s = s->next;
+    return s != NULL;
+}
+
+/* The broker closes a stream whose reader has all its frames, and opens it again later. Another one
+ * only if that was not enough. */
+static void memory_ask(struct session *s)
+{
+    struct engine *e = s->engine;
+    int64_t now = now_ns();
+    if (memory_comes(e) || (s->window.slots.asked && now - e->asked_ns < SLOTS_ASK_NS))
+        return;
+    e->asked_ns = now;
+    s->window.slots.asked = true;
+    subscription_post_short(&s->sub);
+    engine_notify(e);
+}
+
 static void memory_wait_log(struct engine *e, struct session *s, bool waits)
 {
     char line[256];
     snprintf(line, sizeof(line), "%.120s %s: the streams need more than memory.device", s->name,
              waits ? "waits for memory of the GPU" : "exceeds the budget");
-    engine_log(e, 1, line);
+    engine_log(e, waits ? 2 : 1, line);
 }
 
 /* With the lock, dropped meanwhile. */
@@ -357,6 +379,7 @@ static int store_wait(struct session *s, const struct slots_wish *wish, struct s
     struct engine *e = s->engine;
     int64_t now = now_ns();
     if (memory_may_come(e, &s->window.slots, now)) {
+        memory_ask(s);
         if (!e->short_ns) {
             e->short_ns = now;
             memory_wait_log(e, s, true);
@@ -384,6 +407,8 @@ static int store_find_room(struct session *s, const struct slots_wish *wish, str
             return err;
     }
     enum slots_found found = slots_share(&s->window, wish, out);
+    if (found == SLOTS_LATER)
+        memory_ask(s);
     if (found != SLOTS_NONE)
         return found == SLOTS_LATER ? STORE_LATER : 0;
     store_collect(e, true);
@@ -411,8 +436,11 @@ int store_attach(struct session *s, const struct h264_sps *sps)
     struct slots *slots = NULL;
     store_detach(s);
     enum slots_found found = slots_find(&s->window, &wish, now_ns(), &slots);
-    if (found == SLOTS_LATER)
+    if (found == SLOTS_LATER) {
+        if (now_ns() - s->window.slots.wait_ns > SLOTS_ASK_AFTER_NS)
+            memory_ask(s);
         return STORE_LATER;
+    }
     int err = found == SLOTS_NONE ? store_find_room(s, &wish, &slots) : 0;
     if (err)
         return err;

@@ -170,6 +170,12 @@ void world_release(struct broker_stream *s, uint64_t sequence, uint32_t slot)
     delivery_release(s, &m);
 }
 
+void world_short(struct broker_stream *s)
+{
+    Pelton__MemoryShort m = PELTON__MEMORY_SHORT__INIT;
+    says(s->worker, WIRE_MEMORY_SHORT, 0, s->wid, &m.base, -1);
+}
+
 void world_eos(struct broker_stream *s, int code)
 {
     Pelton__Eos m = PELTON__EOS__INIT;

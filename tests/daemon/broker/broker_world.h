@@ -40,6 +40,7 @@ void world_format(struct broker_stream *s, uint32_t slots); /* always epoch 1 of
 void world_frame(struct broker_stream *s, uint64_t sequence, uint32_t slot);
 /* From the client: the frame with that sequence number of the worker. */
 void world_release(struct broker_stream *s, uint64_t sequence, uint32_t slot);
+void world_short(struct broker_stream *s); /* of memory */
 void world_eos(struct broker_stream *s, int code);
 /* From that worker, to a question with this request number. */
 void world_says_devices(struct worker_process *w, uint32_t request, unsigned devices);

@@ -5,6 +5,7 @@
 #include "tests/daemon/broker/broker_world.h"
 
 #include "daemon/broker/client_link.h"
+#include "daemon/broker/devices.h"
 #include "daemon/broker/resting.h"
 #include "daemon/broker/open_fields.h"
 #include "daemon/broker/stream_delivery.h"
@@ -212,6 +213,79 @@ static void a_resting_stream_goes_on_when_a_slot_comes_back(void **state)
                                       "c1 FRAME_READY 1 #3");
 }
 
+static void memory_is_found_by_a_rest(void **state)
+{
+    w.settings.limits.streams = 10;
+    w.settings.limits.resting = 10;
+    struct broker_stream *first = standing_still(1), *second = standing_still(2);
+    struct broker_stream *late = world_stream(w.b.clients, 3, WORLD_FILE);
+    world_step(&w);
+    links_take();
+    world_short(late);
+    assert_string_equal(world_step(&w), ""); /* both are at work until a moment ago */
+    first->delivery.sent_ns -= 1000000000;
+    second->delivery.sent_ns -= 2000000000;
+    world_short(late);
+    assert_string_equal(world_step(&w), "w0 CLOSE 2");
+    assert_string_equal(world_later(&w, 1000), ""); /* as often as it is asked */
+    world_short(late);
+    assert_string_equal(world_step(&w), "w0 CLOSE 1");
+    assert_int_equal(late->state, STREAM_OPEN);
+    world_release(second, 1, 1);
+    assert_string_equal(world_step(&w), "w0 OPEN 4 from 3");
+}
+
+/* It has a pool from before, and its frames would fill another one. */
+static void who_waits_for_memory_does_not_rest(void **state)
+{
+    w.settings.limits.resting = 10;
+    struct broker_stream *s = standing_still(1);
+    s->delivery.sent_ns -= 1000000000;
+    world_short(s);
+    assert_string_equal(world_step(&w), "");
+    world_format(s, 1);
+    world_frame(s, 3, 0);
+    links_take();
+    s->delivery.sent_ns -= 1000000000;
+    struct broker_stream *late = world_stream(w.b.clients, 2, WORLD_FILE);
+    world_step(&w);
+    world_short(late);
+    links_take();
+    assert_string_equal(world_step(&w), "w0 CLOSE 1");
+}
+
+/* Else two that are read in turns would take each other's memory for ever. */
+static void each_rest_for_memory_takes_longer(void **state)
+{
+    w.settings.limits.resting = 10;
+    struct broker_stream *s = standing_still(1), *late = world_stream(s->client, 2, WORLD_FILE);
+    world_step(&w);
+    links_take();
+    s->rests = 3;
+    s->delivery.sent_ns -= 700000000;
+    world_short(late);
+    assert_string_equal(world_step(&w), "");
+    s->delivery.sent_ns -= 200000000;
+    world_short(late);
+    assert_string_equal(world_step(&w), "w0 CLOSE 1");
+    assert_int_equal(s->rests, 4);
+}
+
+static void memory_of_another_device_is_no_help(void **state)
+{
+    world_close(&w);
+    world_open(&w, "a,b");
+    w.settings.limits.resting = 10;
+    w.b.devices->state = DEVICES_READY;
+    struct broker_stream *s = standing_still(1), *late = world_stream(s->client, 2, WORLD_FILE);
+    world_step(&w);
+    links_take();
+    assert_ptr_not_equal(s->worker, late->worker);
+    s->delivery.sent_ns -= 1000000000;
+    world_short(late);
+    assert_string_equal(world_step(&w), "");
+}
+
 static void who_cannot_go_on_does_not_rest(void **state)
 {
     w.settings.limits.streams = 1;
@@ -287,6 +361,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_stillest_stream_rests, setup, teardown),
         cmocka_unit_test_setup_teardown(a_resting_stream_goes_on_when_a_slot_comes_back, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(memory_is_found_by_a_rest, setup, teardown),
+        cmocka_unit_test_setup_teardown(who_waits_for_memory_does_not_rest, setup, teardown),
+        cmocka_unit_test_setup_teardown(each_rest_for_memory_takes_longer, setup, teardown),
+        cmocka_unit_test_setup_teardown(memory_of_another_device_is_no_help, setup, teardown),
         cmocka_unit_test_setup_teardown(who_cannot_go_on_does_not_rest, setup, teardown),
         cmocka_unit_test_setup_teardown(ended_streams_do_not_count, setup, teardown),
         cmocka_unit_test_setup_teardown(a_worker_that_lies_is_killed, setup, teardown),

@@ -106,6 +106,8 @@ static void session_acts(struct broker_stream *s, uint32_t action)
         return;
     if (action == 0)
         world_eos(s, codes[below(sizeof(codes) / sizeof(*codes))]);
+    else if (action == 1)
+        world_short(s);
     else if (action < 3 && !s->replied)
         world_info(s);
     else if (action < 5 && s->replied && (!p || p->wid != s->wid))

@@ -15,7 +15,7 @@
 struct world {
     uv_mutex_t lock;
     struct subscription sub;
-    unsigned woken, infos, formats, frames, states, ends;
+    unsigned woken, infos, formats, frames, states, shorts, ends;
     struct feed_frame last;
     uint32_t epoch;
     double exposure_us; /* of the last frame's camera */
@@ -57,6 +57,13 @@ static void on_state(void *ctx, bool running, const char *cause)
     w->states++;
 }
 
+static void on_short(void *ctx)
+{
+    struct world *w = ctx;
+    assert_int_equal(w->ends, 0);
+    w->shorts++;
+}
+
 static void on_end(void *ctx, const struct pelton_failure *failure,
                    const struct pelton_stats *stats)
 {
@@ -73,7 +80,8 @@ static void world_wake(void *world)
 
 static void world_init(struct world *w)
 {
-    static const struct feed_callbacks callbacks = {on_info, on_format, on_frame, on_state, on_end};
+    static const struct feed_callbacks callbacks = {on_info,  on_format, on_frame,
+                                                    on_state, on_short,  on_end};
     memset(w, 0, sizeof(*w));
     uv_mutex_init(&w->lock);
     const struct subscription_owner by = {.lock = &w->lock, .wake = world_wake, .owner = w};
@@ -174,6 +182,26 @@ static void test_frames(void **state)
     uv_mutex_lock(&w.lock);
     subscription_end(&w.sub);
     uv_mutex_unlock(&w.lock);
+    world_free(&w);
+}
+
+static void test_memory_short(void **state)
+{
+    struct world w;
+    world_init(&w);
+    uv_mutex_lock(&w.lock);
+    subscription_post_short(&w.sub);
+    subscription_post_short(&w.sub);
+    assert_true(subscription_has_news(&w.sub));
+    uv_mutex_unlock(&w.lock);
+    subscription_dispatch(&w.sub);
+    subscription_dispatch(&w.sub);
+    assert_int_equal(w.shorts, 1);
+    w.sub.closing = true;
+    subscription_post_short(&w.sub);
+    subscription_dispatch(&w.sub);
+    assert_int_equal(w.shorts, 1);
+    assert_false(subscription_has_news(&w.sub));
     world_free(&w);
 }
 
@@ -323,9 +351,13 @@ static void test_end_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_frames),        cmocka_unit_test(test_epochs),
-        cmocka_unit_test(test_first_failure), cmocka_unit_test(test_close_in_callback),
-        cmocka_unit_test(test_end_once),      cmocka_unit_test(test_reuse),
+        cmocka_unit_test(test_frames),
+        cmocka_unit_test(test_memory_short),
+        cmocka_unit_test(test_epochs),
+        cmocka_unit_test(test_first_failure),
+        cmocka_unit_test(test_close_in_callback),
+        cmocka_unit_test(test_end_once),
+        cmocka_unit_test(test_reuse),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
