@@ -169,22 +169,12 @@ static void code_nothing(const struct inter_target *t, uint32_t bits16, struct i
     c->cost = weighed(t->w, c->alone, bits16);
 }
 
-/* The prediction alone by P_Skip's motion, where the search has found another one */
-static void code_skip(struct picture_work *w, uint32_t mb, const struct rec_motion *motion,
-                      struct inter_coding *c)
-{
-    struct inter_target t = {.w = w, .mb = mb};
-    target_predict(&t, motion);
-    c->motion = *motion;
-    code_nothing(&t, 8, c);
-}
-
-/* With a residual; bits16: of the type and the vectors */
+/* With a residual; bits16: of the type and the vectors. 8x8 is tried where 4x4 has levels. */
 static void code_residual(const struct inter_target *t, uint32_t bits16, struct inter_coding *c)
 {
     struct inter_coding wide;
     uint32_t luma = code_luma(t, false, c);
-    if (t->w->encoding->transform_8x8 && code_luma(t, true, &wide) < luma)
+    if (t->w->encoding->transform_8x8 && c->coded[0] && code_luma(t, true, &wide) < luma)
         luma = code_luma(t, true, c);
     c->cost = luma + code_chroma(t, c) + weighed(t->w, 0, bits16 + 3 * 16);
 }
@@ -224,24 +214,37 @@ static void coding_keep(struct picture_work *w, uint32_t mb, const struct inter_
     }
 }
 
-static void code_mb(struct picture_work *w, uint32_t mb, uint32_t unused)
+/* By P_Skip's motion, if it is allowed and differs: with a residual where its squared error is not
+ * far greater than that of the other motion */
+static void code_skip(struct picture_work *w, uint32_t mb, uint32_t alone, struct inter_coding *c)
 {
     struct motion_field field = {w->mbs, w->field, w->mb_width};
     struct motion_bounds bounds = work_bounds(w, mb);
-    struct inter_coding best = {.cost = UINT32_MAX}, other = {.cost = UINT32_MAX};
+    struct inter_target t = {.w = w, .mb = mb};
     struct rec_motion skip;
     int16_t mv[2];
+    motion_predict_skip(&field, mb, mv);
+    motion_clear(&skip);
+    motion_set(&skip, search_parts[0], 0, mv);
+    if (!work_allows(&bounds, mv) || memcmp(&skip, &w->field[mb], sizeof(skip)) == 0)
+        return;
+    target_predict(&t, &skip);
+    c->motion = skip;
+    code_nothing(&t, 8, c);
+    if (c->alone <= 2 * alone)
+        code_motion(w, mb, &skip, c);
+}
+
+/* P_Skip's motion is tried where the motion of the field has levels. */
+static void code_mb(struct picture_work *w, uint32_t mb, uint32_t unused)
+{
+    struct inter_coding best = {.cost = UINT32_MAX}, other = {.cost = UINT32_MAX};
     w->motion[mb] = w->field[mb];
     if (w->mbs[mb].kind != REC_MB_INTER)
         return;
     code_motion(w, mb, &w->field[mb], &best);
-    motion_predict_skip(&field, mb, mv);
-    motion_clear(&skip);
-    motion_set(&skip, search_parts[0], 0, mv);
-    if (work_allows(&bounds, mv) && memcmp(&skip, &w->field[mb], sizeof(skip)) != 0)
-        code_skip(w, mb, &skip, &other);
-    if (other.cost < UINT32_MAX && other.alone <= 2 * best.alone && coding_has_levels(&best))
-        code_motion(w, mb, &skip, &other);
+    if (coding_has_levels(&best))
+        code_skip(w, mb, best.alone, &other);
     coding_keep(w, mb, other.cost < best.cost ? &other : &best);
 }
 

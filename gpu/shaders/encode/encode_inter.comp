@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Inter macroblocks (encode/reference/code_inter.c): their motion or that of P_Skip, with 4x4 or
- * 8x8 transforms or without a residual, by squared error and bits. A prediction that is near has
- * none. P_Skip's motion has one only where the other one has levels, and where its error is not far
- * greater. Grid: macroblocks in x, pictures in z.
+ * 8x8 transforms or without a residual, by squared error and bits. A prediction that is near has no
+ * residual. 8x8 transforms are tried where 4x4 has levels of luma. P_Skip's motion is tried where
+ * the other one has levels, and with a residual where its error is not far greater. Grid:
+ * macroblocks in x, pictures in z.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -27,17 +28,11 @@ uint quadrants_before(uint shape, uint part)
     return part == 0u ? 0u : shape == 1u ? 3u : shape == 2u ? 5u : (1u << part) - 1u;
 }
 
-/* Bits of the type and the vectors of the threads' own motion, in 16ths. A thread has a partition.
- */
-uint syntax_bits()
+/* The type and the vectors of partitions, in 16ths of a bit. A thread has a partition. */
+uint parted_bits(bool rows, bool columns)
 {
     uint t = gl_LocalInvocationIndex;
-    bvec2 rows, columns; /* halves that have one motion */
-    for (int i = 0; i < 2; i++) {
-        rows[i] = own_mv[2 * i] == own_mv[2 * i + 1] && own_ref[2 * i] == own_ref[2 * i + 1];
-        columns[i] = own_mv[i] == own_mv[i + 2] && own_ref[i] == own_ref[i + 2];
-    }
-    uint shape = all(rows) && all(columns) ? 0u : all(rows) ? 1u : all(columns) ? 2u : 3u;
+    uint shape = rows && columns ? 0u : rows ? 1u : columns ? 2u : 3u;
     uint count = shape == 0u ? 1u : shape == 3u ? 4u : 2u;
     barrier();
     if (t < 4u)
@@ -65,17 +60,31 @@ uint syntax_bits()
                   part_bits[0] + part_bits[1] + part_bits[2] + part_bits[3]);
 }
 
-/* The steps of 8x8 blocks; the first barrier is that after the rows. */
-void code_wide(uint t, bool with8)
+/* Bits of the type and the vectors of the threads' own motion, in 16ths. whole: the vector that is
+ * predicted for a whole macroblock in the newest reference */
+uint syntax_bits(ivec2 whole)
 {
+    bvec2 rows, columns; /* halves that have one motion */
+    for (int i = 0; i < 2; i++) {
+        rows[i] = own_mv[2 * i] == own_mv[2 * i + 1] && own_ref[2 * i] == own_ref[2 * i + 1];
+        columns[i] = own_mv[i] == own_mv[i + 2] && own_ref[i] == own_ref[i + 2];
+    }
+    if (all(rows) && all(columns) && own_ref[0] == 0)
+        return 16u * (1u + vector_bits(own_mv[0], whole) + ref_bits(0u));
+    return parted_bits(all(rows), all(columns));
+}
+
+/* The steps of 8x8 blocks */
+void code_wide(uint t)
+{
+    scan8_fill(t);
+    rows8_forward(t);
     barrier();
-    if (with8)
-        columns8_forward(t);
+    columns8_forward(t);
     barrier();
-    if (with8)
-        eighth_begin(t);
+    eighth_begin(t);
     barrier();
-    bool changed = with8 && near_one != 0u;
+    bool changed = near_one != 0u;
     if (changed) {
         eighth_end(t);
         barrier();
@@ -86,8 +95,7 @@ void code_wide(uint t, bool with8)
         columns8_back(t);
         barrier();
     }
-    if (with8)
-        row8_rebuild(t, changed);
+    row8_rebuild(t, changed);
     barrier();
 }
 
@@ -113,7 +121,6 @@ uint prediction_error(bool chroma)
 uint code_residual(bool chroma, out bool big, out bool any)
 {
     uint t = gl_LocalInvocationIndex;
-    bool with8 = (uint(pictures[picture].flags) & ENC_TRANSFORM_8X8) != 0u;
     bool mine = t < (chroma ? 24u : 16u), has = false;
     uint qp = t < 16u ? qps.x : t < 20u ? qps.y : qps.z;
     int v[16];
@@ -121,14 +128,16 @@ uint code_residual(bool chroma, out bool big, out bool any)
         errors[t] = bits[t] = coded[t] = 0u;
     if (t == 0u)
         near_one = 0u;
-    if (with8)
-        rows8_forward(t);
     if (mine)
         has = block4_begin(t, qp, v);
     barrier();
     if (mine)
         block4_end(t, qp, v, has);
-    code_wide(t, with8);
+    barrier();
+    bool with8 =
+        (uint(pictures[picture].flags) & ENC_TRANSFORM_8X8) != 0u && coded[SUM_LUMA4] != 0u;
+    if (with8)
+        code_wide(t);
     uint luma = weighed(errors[SUM_LUMA4], bits[SUM_LUMA4]),
          luma8 = weighed(errors[SUM_LUMA8], bits[SUM_LUMA8]);
     big = with8 && luma8 < luma;
@@ -140,34 +149,37 @@ uint code_residual(bool chroma, out bool big, out bool any)
 }
 
 /* The cost of the threads' own motion; none: without levels. alone: its squared error */
-uint code_motion(uint alone, ivec2 skip_mv, bool chroma, out bool none, out bool big)
+uint code_motion(uint alone, ivec2 whole, bool skip, bool chroma, out bool none, out bool big)
 {
-    uint bits16 = syntax_bits(), cost = weighed(alone, own_is(skip_mv) ? 8u : bits16 + 16u);
     bool any = false;
     none = true;
     big = false;
-    if (alone <= weighed(0u, 16u * NEAR_BITS))
-        return cost;
+    if (alone <= weighed(0u, 16u * NEAR_BITS)) /* no other motion costs less that is tried */
+        return weighed(alone, 8u);
+    uint bits16 = syntax_bits(whole), cost = weighed(alone, skip ? 8u : bits16 + 16u);
     uint residual = weighed(code_residual(chroma, big, any), bits16 + 48u);
     none = cost <= residual || !any;
     return none ? cost : residual;
 }
 
-/* The motion of the field, then that of P_Skip if it is another one */
-void motions_try(ivec2 skip_mv, bool other, bool chroma)
+/* The motion of the field; if it has levels, that of P_Skip, too, if it is another one */
+void motions_try(ivec2 whole, ivec2 skip_mv, bool other, bool chroma)
 {
     uint best = NO_COST, most = NO_COST;
+    bool skip = own_is(skip_mv);
     [[dont_unroll]] for (int i = 0; i < (other ? 2 : 1); i++) {
         if (i > 0)
             own_set(ivec4(0, 0, 2, 2), 0, skip_mv);
         uint alone = prediction_error(chroma), cost = weighed(alone, 8u);
         bool none = true, big = false;
         if (alone <= most)
-            cost = code_motion(alone, skip_mv, chroma, none, big);
+            cost = code_motion(alone, whole, skip || i > 0, chroma, none, big);
         if (cost < best)
             inter_keep(none, big);
+        if (none)
+            break;
         best = min(cost, best);
-        most = none ? 0u : 2u * alone;
+        most = 2u * alone;
     }
 }
 
@@ -177,16 +189,15 @@ void main()
     if (!search_begin())
         return;
     uint at = record_at(mb);
+    bool chroma = (uint(pictures[picture].flags) & ENC_CHROMA) != 0u;
+    source_load(t, chroma);
     own_load(FIELD);
     if (uint(mbs[at].kind) != REC_MB_INTER) {
         own_store(1u - FIELD, t);
         return;
     }
     qps = uvec3(uint(mbs[at].qp[0]), uint(mbs[at].qp[1]), uint(mbs[at].qp[2]));
-    scan8[t] = zigzag8[t];
-    scan8[t + 32u] = zigzag8[t + 32u];
     around_load();
-    ivec2 skip_mv = predict_skip();
-    motions_try(skip_mv, !own_is(skip_mv) && allowed(skip_mv),
-                (uint(pictures[picture].flags) & ENC_CHROMA) != 0u);
+    ivec2 whole = predict_vector(ivec4(0, 0, 2, 2), 0), skip_mv = skip_vector(whole);
+    motions_try(whole, skip_mv, !own_is(skip_mv) && allowed(skip_mv), chroma);
 }

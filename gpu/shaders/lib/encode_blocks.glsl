@@ -21,24 +21,20 @@ shared int wide[4 * BLOCK8];
 bool quantise4(inout int v[16], uint qp, int from)
 {
     ivec3 factor = ivec3(factor_of(qp, 0, false), factor_of(qp, 5, false), factor_of(qp, 1, false));
-    int shift = int(qp / 6u) + 9, last = -1, before = 0, after = 0;
-    [[unroll]] for (int i = from; i < 16; i++)
-        after += place_of(v[zigzag4[i]], at_position(factor, zigzag4[i]), shift).zero;
-    int least = after, last_level = 0;
+    int shift = int(qp / 6u) + 9, last = -1, before = 0, least = 0, last_level = 0;
     if (from > 0)
         v[0] = 0;
     [[unroll]] for (int i = from; i < 16; i++) {
         int at = zigzag4[i];
         place_choice p = place_of(v[at], at_position(factor, at), shift);
         int level = signed_level(v[at], p.near);
-        after -= p.zero;
-        if (p.near != 0 && before + p.cost + COST_BLOCK + after < least) {
-            least = before + p.cost + COST_BLOCK + after;
+        if (before + p.more + COST_BLOCK < least) {
+            least = before + p.more + COST_BLOCK;
             last = i;
             last_level = level;
         }
         v[at] = p.keep ? level : 0;
-        before += p.keep ? p.cost : p.zero + COST_ZERO;
+        before += kept_more(p);
     }
     [[unroll]] for (int i = from; i < 16; i++)
         v[zigzag4[i]] = i > last ? 0 : i == last ? last_level : v[zigzag4[i]];
@@ -168,14 +164,9 @@ int last_place8(ivec2 end)
     return least < 0 ? last : -1;
 }
 
-int kept8(place_choice p)
-{
-    return p.keep ? p.cost - p.zero : COST_ZERO;
-}
-
 int end8(place_choice p, int before)
 {
-    return p.near != 0 ? before + p.cost - p.zero + COST_BLOCK : 0x7fffffff;
+    return p.near != 0 ? before + p.more + COST_BLOCK : 0x7fffffff;
 }
 
 /* Levels of a block, and their scaled coefficients. All threads. */
@@ -187,8 +178,8 @@ void quantise8(uint block, lane_place8 own[2])
         c[k] = wide[wide_at(block, own[k].at)];
         p[k] = place_of(c[k], own[k].factor, shift);
     }
-    int before = lanes_before(kept8(p[0]) + kept8(p[1]), LANES);
-    int last = last_place8(ivec2(end8(p[0], before), end8(p[1], before + kept8(p[0]))));
+    int before = lanes_before(kept_more(p[0]) + kept_more(p[1]), LANES);
+    int last = last_place8(ivec2(end8(p[0], before), end8(p[1], before + kept_more(p[0]))));
     [[unroll]] for (int k = 0; k < 2; k++) {
         int i = 2 * int(LANE) + k;
         int v = i < last && p[k].keep || i == last ? signed_level(c[k], p[k].near) : 0;

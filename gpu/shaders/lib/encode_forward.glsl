@@ -19,18 +19,4 @@
 #define LEVEL_WEIGHED 16
 #define ERROR_MOST    (64 * 40)
 
-int cost_of_zero(int magnitude)
-{
-    int error = min(magnitude, ERROR_MOST);
-    return error * error;
-}
-
-int cost_of_level(int magnitude, int level)
-{
-    if (level > LEVEL_WEIGHED)
-        return COST_ONE + COST_TWO + COST_MORE * (LEVEL_WEIGHED - 2);
-    int error = magnitude - 64 * level;
-    return error * error + COST_ONE + (level > 1 ? COST_TWO + COST_MORE * (level - 2) : 0);
-}
-
 #endif

@@ -58,26 +58,22 @@ uvec2 words_of(uint u)
                    : uvec2(LUMA_WORDS + 16u * (u - 16u >> 2) + 8u * (u >> 1 & 1u) + (u & 1u), 2u);
 }
 
-/* Levels by the scan; v: coefficients, and then levels. magnitude: along the scan. before: what
- * stands for a DC coefficient that is apart */
-bool levels4(inout int v[16], int magnitude[16], int before)
+/* Levels by the scan; v: magnitudes with their signs, and then levels. before: what stands for a DC
+ * coefficient that is apart */
+bool levels4(inout int v[16], int before)
 {
-    int after = 0, last = -1, last_level = 0;
-    [[unroll]] for (int i = 0; i < 16; i++)
-        after += cost_of_zero(magnitude[i]);
-    int least = after;
+    int least = 0, last = -1, last_level = 0;
     [[unroll]] for (int i = 0; i < 16; i++) {
         int at = zigzag4[i];
-        place_choice p = place_with(magnitude[i]);
+        place_choice p = place_with(abs(v[at]));
         int level = signed_level(v[at], p.near);
-        after -= p.zero;
-        if (p.near != 0 && before + p.cost + COST_BLOCK + after < least) {
-            least = before + p.cost + COST_BLOCK + after;
+        if (before + p.more + COST_BLOCK < least) {
+            least = before + p.more + COST_BLOCK;
             last = i;
             last_level = level;
         }
         v[at] = p.keep ? level : 0;
-        before += p.keep ? p.cost : p.zero + COST_ZERO;
+        before += kept_more(p);
     }
     [[unroll]] for (int i = 0; i < 16; i++)
         v[zigzag4[i]] = i > last ? 0 : i == last ? last_level : v[zigzag4[i]];
@@ -89,15 +85,16 @@ bool levels4(inout int v[16], int magnitude[16], int before)
 bool quantise_block(uint u, uint qp, inout int v[16])
 {
     ivec3 factor = ivec3(factor_of(qp, 0, false), factor_of(qp, 5, false), factor_of(qp, 1, false));
-    int shift = int(qp / 6u) + 9, magnitude[16], most = 0;
+    int shift = int(qp / 6u) + 9, most = 0;
     bool chroma = u >= 16u;
+    v[0] = chroma ? 0 : v[0];
     [[unroll]] for (int i = 0; i < 16; i++) {
-        int at = zigzag4[i];
-        magnitude[i] = i == 0 && chroma ? 0 : (abs(v[at]) * at_position(factor, at)) >> shift;
-        most = max(most, magnitude[i]);
+        int magnitude = (abs(v[i]) * at_position(factor, i)) >> shift;
+        v[i] = v[i] < 0 ? -magnitude : magnitude;
+        most = max(most, magnitude);
     }
     if (most >= MAGNITUDE_NEAR_ONE)
-        return levels4(v, magnitude, chroma ? -COST_ZERO : 0);
+        return levels4(v, chroma ? -COST_ZERO : 0);
     [[unroll]] for (int i = 0; i < 16; i++)
         v[i] = 0;
     return false;

@@ -56,7 +56,7 @@ void keep_row8(uint t, uint at)
     unfiltered_words[unfiltered_word(w + 1u)] = own_samples8[1];
     if ((coded[SUM_LUMA8] >> 4u * (t >> 3) & 1u) != 0u) [[unroll]]
         for (int k = 0; k < 8; k++)
-            levels[first + uint(eighth_place(t, k))] = int16_t(own_levels8[k]);
+            levels[first + (eighth_place(t, k) & 63u)] = int16_t(own_levels8[k]);
 }
 
 /* big: luma as 8x8 transforms made it; none: the prediction alone */

@@ -10,15 +10,26 @@
 #define ROW8   9
 #define BLOCK8 72
 shared int wide[4 * BLOCK8];
-shared int scan8[64]; /* zigzag8 */
-/* by thread: what its eighth of the scan costs with levels, and without; the last level that it
+/* Along the scan: a place in the block; from bit 6 on its norm (8.5.9), from bit 16 on its factor
+ */
+shared uint scan8[64];
+/* by thread: what its eighth of the scan costs more than without levels; the last level that it
  * would choose */
-shared int eighth_cost[32], eighth_zero[32], end_cost[32], end_at[32];
+shared int eighth_more[32], end_more[32], end_at[32];
 shared uint near_one; /* is there a magnitude that may get a level? */
 
-/* An eighth of the scan */
-int own_c[8];
-place_choice own_choice[8];
+/* An eighth of the scan: what levels cost more than none */
+int own_more[8];
+
+/* All 32 threads, with a barrier after it */
+void scan8_fill(uint t)
+{
+    [[unroll]] for (uint i = t; i < 64u; i += 32u) {
+        int place = zigzag8[i];
+        scan8[i] = uint(place | norm_adjust8(int(qps.x % 6u), place & 7, place >> 3) << 6 |
+                        factor_of(qps.x, place, true) << 16);
+    }
+}
 
 void line8_load(out int v[8], int at, int step)
 {
@@ -67,73 +78,60 @@ void columns8_forward(uint t)
     line8_store(v, column8_at(t), ROW8);
 }
 
-/* Place k of the thread's eighth: in its block, and in `wide` */
-int eighth_place(uint t, int k)
+/* Place k of the thread's eighth: what scan8 says of it */
+uint eighth_place(uint t, int k)
 {
     return scan8[8u * (t & 7u) + uint(k)];
 }
 
-int wide_at(uint t, int place)
+/* Where it is in `wide` */
+uint wide_at(uint t, uint place)
 {
-    return int(BLOCK8 * (t >> 3)) + ROW8 * (place >> 3) + (place & 7);
+    return BLOCK8 * (t >> 3) + ROW8 * (place >> 3 & 7u) + (place & 7u);
 }
 
 void eighth_begin(uint t)
 {
-    int cost = 0, zero = 0, most = 0, shift = int(qps.x / 6u) + 10;
+    int more = 0, most = 0, shift = int(qps.x / 6u) + 10;
     [[unroll]] for (int k = 0; k < 8; k++) {
-        int place = eighth_place(t, k);
-        own_c[k] = wide[wide_at(t, place)];
-        int magnitude = (abs(own_c[k]) * factor_of(qps.x, place, true)) >> shift;
+        uint place = eighth_place(t, k);
+        int c = wide[wide_at(t, place)], magnitude = (abs(c) * int(place >> 16)) >> shift;
+        place_choice p = place_with(magnitude);
         most = max(most, magnitude);
-        own_choice[k] = place_with(magnitude);
-        cost += own_choice[k].keep ? own_choice[k].cost : own_choice[k].zero + COST_ZERO;
-        zero += own_choice[k].zero;
+        own_levels8[k] = signed_level(c, p.near);
+        own_more[k] = p.more;
+        more += kept_more(p);
     }
-    eighth_cost[t] = cost;
-    eighth_zero[t] = zero;
+    eighth_more[t] = more;
     if (most >= MAGNITUDE_NEAR_ONE)
         near_one = 1u;
-}
-
-/* Sums of the block without levels, all and from the thread on, and with levels before it */
-ivec3 sums_around(uint t)
-{
-    ivec3 sums = ivec3(0);
-    [[unroll]] for (uint i = 0u; i < 8u; i++) {
-        uint at = (t & 24u) + i;
-        int zero = eighth_zero[at];
-        sums += ivec3(zero, at >= t ? zero : 0, at < t ? eighth_cost[at] : 0);
-    }
-    return sums;
 }
 
 /* The best last level of the thread's eighth */
 void eighth_end(uint t)
 {
-    ivec3 sums = sums_around(t);
-    int least = sums.x, after = sums.y, before = sums.z, last = -1;
+    int least = 0, before = 0, last = -1;
+    [[unroll]] for (uint i = 0u; i < 7u; i++)
+        before += i < (t & 7u) ? eighth_more[(t & 24u) + i] : 0;
     [[unroll]] for (int k = 0; k < 8; k++) {
-        place_choice p = own_choice[k];
-        after -= p.zero;
-        if (p.near != 0 && before + p.cost + COST_BLOCK + after < least) {
-            least = before + p.cost + COST_BLOCK + after;
+        if (before + own_more[k] + COST_BLOCK < least) {
+            least = before + own_more[k] + COST_BLOCK;
             last = k;
         }
-        before += p.keep ? p.cost : p.zero + COST_ZERO;
+        before += min(own_more[k], COST_ZERO);
     }
-    end_cost[t] = least;
+    end_more[t] = least;
     end_at[t] = last < 0 ? -1 : 8 * int(t & 7u) + last;
 }
 
-/* The best last level of the block; -1: none. Ends are no dearer than no level at all. */
+/* The best last level of the block; -1: none */
 int block_end(uint t)
 {
     int last = -1, least = 0;
     [[unroll]] for (uint i = 0u; i < 8u; i++) {
         uint at = (t & 24u) + i;
-        if (end_at[at] >= 0 && (last < 0 || end_cost[at] < least)) {
-            least = end_cost[at];
+        if (end_more[at] < least) {
+            least = end_more[at];
             last = end_at[at];
         }
     }
@@ -143,16 +141,18 @@ int block_end(uint t)
 /* Levels of the eighth, and their scaled coefficients */
 void eighth_levels(uint t)
 {
-    int last = block_end(t), qp = int(qps.x);
+    int last = block_end(t), shift = int(qps.x / 6u) - 2, down = max(-shift, 0);
+    int half_step = 1 << down >> 1;
     uint sum = 0u;
     [[unroll]] for (int k = 0; k < 8; k++) {
-        int place = eighth_place(t, k), i = 8 * int(t & 7u) + k;
-        place_choice p = own_choice[k];
-        int v = i < last && p.keep || i == last ? signed_level(own_c[k], p.near) : 0;
+        uint place = eighth_place(t, k);
+        int i = 8 * int(t & 7u) + k;
+        bool kept = i < last && own_more[k] <= COST_ZERO || i == last;
+        int v = kept ? own_levels8[k] : 0;
         own_levels8[k] = v;
         sum += level_bits(v);
         wide[wide_at(t, place)] =
-            v == 0 ? 0 : scale_level(v, 16 * norm_adjust8(qp % 6, place & 7, place >> 3), qp, 6);
+            ((v * int(place >> 6 & 63u) << max(shift, 0)) + half_step) >> down;
     }
     if (last >= 0)
         atomicAdd(bits[SUM_LUMA8], sum + ((t & 7u) == 0u ? 32u : 0u));

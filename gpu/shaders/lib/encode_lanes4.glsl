@@ -76,8 +76,7 @@ int lane_level(lane_quantiser q, int c, bool alone, out bool any)
     int place = int(LANE & 15u);
     bool none = alone && place == 0;
     bool may = p.near != 0 && !none;
-    int kept = none ? 0 : p.keep ? p.cost - p.zero : COST_ZERO;
-    int end = lanes_before(kept, 16u) + p.cost - p.zero + COST_BLOCK;
+    int end = lanes_before(none ? 0 : kept_more(p), 16u) + p.more + COST_BLOCK;
     int best = lanes_min(may && end < 0 ? 16 * end + place : 0x7fffffff, 16u), last = best & 15;
     any = best < 0;
     return any && may && (place < last && p.keep || place == last) ? signed_level(c, p.near) : 0;

@@ -64,23 +64,35 @@ uint predict_chroma_word(uint c, ivec2 at, uint quadrant)
     return sum.x | sum.y << 8;
 }
 
+/* Corner of the thread's word of chroma */
+ivec2 chroma_corner(uint t)
+{
+    return ivec2(4u * (t & 1u), t >> 1 & 7u);
+}
+
+/* The source; all 32 threads */
+void source_load(uint t, bool chroma)
+{
+    uint set = pictures[picture].source;
+    int stride = int(plane_stride(0u));
+    int from = int(plane_origin(set, 0u)) + (16 * mb_at.y + int(t >> 2)) * stride + 16 * mb_at.x;
+    source_words[t] = plane_words[(from >> 2) + int(t & 3u)];
+    source_words[t + 32u] = plane_words[(from + 8 * stride >> 2) + int(t & 3u)];
+    ivec2 place = 8 * mb_at + chroma_corner(t);
+    from = int(chroma_origin(set, t >> 4)) + place.y * 8 * int(args.mb_width) + place.x;
+    if (chroma)
+        source_words[LUMA_WORDS + t] = plane_words[from >> 2];
+}
+
 /* All 32 threads */
 void predict_words(uint t, bool chroma)
 {
-    uint set = pictures[picture].source;
-    for (uint w = t; w < LUMA_WORDS; w += SEARCH_THREADS) {
-        ivec2 at = ivec2(4u * (w & 3u), w >> 2), place = 16 * mb_at + at;
-        int from = int(plane_origin(set, 0u)) + place.y * int(plane_stride(0u)) + place.x;
-        source_words[w] = plane_words[from >> 2];
-        pred_words[w] = predict_luma_word(at, 2u * (w >> 5) + (w >> 1 & 1u));
-    }
-    if (!chroma)
-        return;
-    uint c = t >> 4;
-    ivec2 at = ivec2(4u * (t & 1u), t >> 1 & 7u), place = 8 * mb_at + at;
-    int from = int(chroma_origin(set, c)) + place.y * 8 * int(args.mb_width) + place.x;
-    source_words[LUMA_WORDS + t] = plane_words[from >> 2];
-    pred_words[LUMA_WORDS + t] = predict_chroma_word(c, at, 2u * (t >> 3 & 1u) + (t & 1u));
+    for (uint w = t; w < LUMA_WORDS; w += SEARCH_THREADS)
+        pred_words[w] =
+            predict_luma_word(ivec2(4u * (w & 3u), w >> 2), 2u * (w >> 5) + (w >> 1 & 1u));
+    if (chroma)
+        pred_words[LUMA_WORDS + t] =
+            predict_chroma_word(t >> 4, chroma_corner(t), 2u * (t >> 3 & 1u) + (t & 1u));
 }
 
 #endif

@@ -47,29 +47,48 @@ void forward8(inout int v[8])
 /* Below it the nearest level is 0. */
 #define MAGNITUDE_NEAR_ONE 32
 
-/* level_of without its two costs: the lower level is the better one from a difference on */
+/* level_of without its two costs: the lower level is the better one up to a difference of -29 from
+ * 2, and of -31 from those above. */
 int level_near(int magnitude)
 {
-    int near = (magnitude + 32) >> 6, off = magnitude - 64 * near;
-    bool lower = near > 1 && near <= LEVEL_WEIGHED && off <= (near == 2 ? -29 : -31);
-    return lower ? near - 1 : near;
+    int round = magnitude < 64                       ? 32
+                : magnitude < 128                    ? 28
+                : magnitude < 64 * LEVEL_WEIGHED + 1 ? 30
+                                                     : 32;
+    return (magnitude + round) >> 6;
 }
 
-/* A place of the scan: where it lies, its coefficient, and what can become of it */
+/* What the level costs more than none. A level of 0 costs as much as a 1 does, and is never kept.
+ */
+int level_more(int magnitude, int level)
+{
+    int n = 64 * level, most = min(magnitude, ERROR_MOST);
+    int bits = level > 1 ? COST_ONE + COST_TWO - 2 * COST_MORE + COST_MORE * level : COST_ONE;
+    return level > LEVEL_WEIGHED
+               ? COST_ONE + COST_TWO + COST_MORE * (LEVEL_WEIGHED - 2) - most * most
+               : n * (n - 2 * magnitude) + bits;
+}
+
+/* A place of the scan, and what can become of its coefficient */
 struct place_choice {
-    int near;       /* magnitude of the level, 0: none */
-    int cost, zero; /* of that level, of no level */
-    bool keep;      /* before the last level */
+    int near;  /* magnitude of the level, 0: none */
+    int more;  /* what that costs more than no level */
+    bool keep; /* before the last level */
 };
 
 place_choice place_with(int magnitude)
 {
     place_choice p;
     p.near = level_near(magnitude);
-    p.cost = cost_of_level(magnitude, p.near);
-    p.zero = cost_of_zero(magnitude);
-    p.keep = p.near != 0 && p.cost <= p.zero + COST_ZERO;
+    p.more = level_more(magnitude, p.near);
+    p.keep = p.more <= COST_ZERO;
     return p;
+}
+
+/* What a place before the last level costs more than none */
+int kept_more(place_choice p)
+{
+    return min(p.more, COST_ZERO);
 }
 
 place_choice place_of(int c, int factor, int shift)
