@@ -83,6 +83,8 @@ uvec2 candidate_choose(four_pairs source[2], int y, uint i)
         usable[t] = candidate(t, candidates[t]) && allowed(8 * candidates[t]);
         candidate_sums[t] = 0u;
     }
+    if (t < 2u)
+        keys[t] = NO_COST;
     if (t < POSITIONS)
         sums[t] = 0u;
     barrier();
@@ -94,7 +96,7 @@ uvec2 candidate_choose(four_pairs source[2], int y, uint i)
     barrier();
     if (t < CANDIDATES && usable[t])
         cost = cost_of(candidate_sums[t], candidates[t]);
-    return least(cost, t);
+    return least(0u, cost, t);
 }
 
 /* The best position around a candidate; first: its cost */
@@ -107,7 +109,7 @@ ivec2 window_choose(four_pairs source[2], int y, uint strip, uint first, ivec2 c
     ivec2 mv = centre + ivec2(t % SIDE, t / SIDE) - RANGE;
     if (t < POSITIONS && allowed(8 * mv))
         cost = cost_of(sums[t], mv);
-    uvec2 second = least(cost, t);
+    uvec2 second = least(1u, cost, t);
     return second.x < first ? centre + ivec2(second.y % SIDE, second.y / SIDE) - RANGE : centre;
 }
 

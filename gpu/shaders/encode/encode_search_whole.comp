@@ -22,12 +22,14 @@ layout(set = 0, binding = ENC_BIND_LAST, scalar) readonly buffer last_buffer
 #define MIDDLE     (POSITIONS / 2)   /* of the window: the centre */
 
 #define ROWS   16
-#define STRIPS ((SIDE + 1) * ROWS) /* rows of the macroblock at a row of positions */
+#define STRIPS (SIDE * ROWS) /* rows of the macroblock at a row of positions */
 
-shared uint quadrants[POSITIONS][4], bits[POSITIONS];
-shared uint candidate_sums[CANDIDATES];
+/* Sums of quadrants: the upper two and the lower two, the right one in the upper half of a word */
+shared uint halves[POSITIONS][2], candidate_halves[CANDIDATES][2];
+shared uint bits[POSITIONS];
 shared ivec2 candidates[CANDIDATES];
 shared bool usable[CANDIDATES];
+shared uint tried[CANDIDATES], tried_count; /* those that differ, in any order */
 shared uint row_costs[ENC_PARTS][SIDE], row_orders[ENC_PARTS][SIDE]; /* of rows of positions */
 ivec2 predicted;
 
@@ -68,9 +70,14 @@ int source_at(int y)
            (16 * mb_at.y + y) * int(plane_stride(0u)) + 16 * mb_at.x;
 }
 
-uint source_word(int y, int k)
+/* The row of the source that the thread compares: it has the same one everywhere. */
+four_pairs source[4];
+
+void source_load()
 {
-    return plane_words[(source_at(y) >> 2) + k];
+    int at = source_at(int(gl_LocalInvocationIndex) % ROWS) >> 2;
+    [[unroll]] for (int k = 0; k < 4; k++)
+        source[k] = pairs_of(plane_words[at + k]);
 }
 
 int reference_at(int y, ivec2 mv)
@@ -82,60 +89,77 @@ int reference_at(int y, ivec2 mv)
 /* A row of the macroblock at a candidate */
 void candidate_row(uint i, int y)
 {
-    PAIR sum = PAIR_NONE; /* of eight samples each */
-    if (!usable[i])
-        return;
+    PAIR sums[2]; /* of the left and the right half: four samples each */
     [[unroll]] for (int k = 0; k < 4; k++) {
         uint v = four_samples(reference_at(y, candidates[i]) + 4 * k);
-        sum += pairs_sad(pairs_of(source_word(y, k)), pair_of(v), pair_of(v >> 8));
+        PAIR sum = pairs_sad(source[k], pair_of(v), pair_of(v >> 8));
+        sums[k >> 1] = (k & 1) == 0 ? sum : sums[k >> 1] + sum;
     }
-    atomicAdd(candidate_sums[i], pair_sum(sum));
+    atomicAdd(candidate_halves[i][y >> 3], pair_sums(sums[0], sums[1]));
 }
 
-/* The best candidate; one: it is near, so it has no window */
-ivec2 centre_choose(out bool one)
+/* Candidates that are allowed, without those that an earlier one equals */
+void candidates_find()
 {
-    uint t = gl_LocalInvocationIndex, cost = NO_COST;
+    uint t = gl_LocalInvocationIndex;
     if (t < CANDIDATES) {
         usable[t] = candidate(t, candidates[t]) && allowed(4 * candidates[t]);
-        candidate_sums[t] = 0u;
+        candidate_halves[t][0] = candidate_halves[t][1] = 0u;
+    }
+    if (t == 0u) {
+        keys[0] = NO_COST;
+        tried_count = 0u;
     }
     barrier();
-    for (uint i = t; i < CANDIDATES * ROWS; i += SEARCH_THREADS)
-        candidate_row(i / ROWS, int(i % ROWS));
+    bool other = t < CANDIDATES && usable[min(t, CANDIDATES - 1u)];
+    for (uint i = 0u; i < t && i < CANDIDATES && other; i++)
+        other = !usable[i] || candidates[i] != candidates[t];
+    if (other)
+        tried[atomicAdd(tried_count, 1u)] = t;
     barrier();
-    if (t < CANDIDATES && usable[t])
-        cost = candidate_sums[t] + vector_cost(4 * candidates[t], predicted);
-    uvec2 best = least(cost, t);
-    one = is_near(best.x);
-    return candidates[best.y];
 }
 
-/* A row of the macroblock at a row of positions; the last strip is that of no motion. one: two
- * strips, no motion and the centre. Those that are not allowed are summed up, too: they lie inside
- * the margins, or are not used. */
-void strip_sums(uint strip, ivec2 centre, bool one)
+/* Sums of both quadrants */
+uint both_of(uint word)
 {
-    int y = int(strip % ROWS), row = int(strip / ROWS), q = 2 * (y >> 3);
-    bool still = row == (one ? 0 : SIDE);
-    ivec2 mv = still ? ivec2(0) : one ? centre : centre + ivec2(-RANGE, row - RANGE);
-    int at = reference_at(y, mv), first = still ? 0 : one ? MIDDLE : row * SIDE + 1;
+    return (word & 0xffffu) + (word >> 16);
+}
+
+/* The best candidate: its cost and number */
+uvec2 candidate_choose()
+{
+    uint t = gl_LocalInvocationIndex, cost = NO_COST;
+    candidates_find();
+    for (uint i = t; i < tried_count * ROWS; i += SEARCH_THREADS)
+        candidate_row(tried[i / ROWS], int(i % ROWS));
+    barrier();
+    uint i = tried[min(t, tried_count - 1u)]; /* no motion is always there */
+    if (t < tried_count)
+        cost = both_of(candidate_halves[i][0]) + both_of(candidate_halves[i][1]) +
+               vector_cost(4 * candidates[i], predicted);
+    return least(0u, cost, i);
+}
+
+/* A row of the macroblock at a row of positions. Those that are not allowed are summed up, too:
+ * they lie inside the margins, or are not used. */
+void strip_sums(uint strip, ivec2 centre)
+{
+    int y = int(strip % ROWS), row = int(strip / ROWS);
+    int at = reference_at(y, centre + ivec2(-RANGE, row - RANGE)), first = row * SIDE + 1;
     uint window[4], next = four_samples(at + 16), after = four_samples(at + 20);
-    four_pairs source[4];
     PAIR even[4], odd[4];
     [[unroll]] for (int k = 0; k < 4; k++) {
-        source[k] = pairs_of(source_word(y, k));
         window[k] = four_samples(at + 4 * k);
         even[k] = pair_of(window[k]);
     }
-    [[dont_unroll]] for (int i = first; i < first + (still || one ? 1 : SIDE); i++) {
+    [[dont_unroll]] for (int i = first; i < first + SIDE; i++) {
         [[unroll]] for (int k = 0; k < 4; k++)
             odd[k] = pair_of(window[k] >> 8);
         /* four samples each */
-        atomicAdd(quadrants[i][q], pair_sum(pairs_sad(source[0], even[0], odd[0]) +
-                                            pairs_sad(source[1], even[1], odd[1])));
-        atomicAdd(quadrants[i][q + 1], pair_sum(pairs_sad(source[2], even[2], odd[2]) +
-                                                pairs_sad(source[3], even[3], odd[3])));
+        atomicAdd(halves[i][y >> 3], pair_sums(pairs_sad(source[0], even[0], odd[0]) +
+                                                   pairs_sad(source[1], even[1], odd[1]),
+                                               pairs_sad(source[2], even[2], odd[2]) +
+                                                   pairs_sad(source[3], even[3], odd[3])));
         [[unroll]] for (int k = 0; k < 3; k++)
             window[k] = window[k] >> 8 | window[k + 1] << 24;
         window[3] = window[3] >> 8 | next << 24;
@@ -150,7 +174,9 @@ uint part_cost(uint part, uint i)
 {
     uint cost = bits[i];
     for (uint q = 0u; q < 4u && bits[i] != NO_COST; q++)
-        cost += (part_quadrants[part] >> q & 1u) != 0u ? quadrants[i][q] : 0u;
+        cost += (part_quadrants[part] >> q & 1u) != 0u
+                    ? halves[i][q >> 1] >> 16u * (q & 1u) & 0xffffu
+                    : 0u;
     return cost;
 }
 
@@ -169,6 +195,20 @@ void row_choose(uint part, uint row)
     row_orders[part][row] = order;
 }
 
+void part_store(uint part, uint cost, ivec2 mv)
+{
+    search[search_at(mb)].part[part].mv[0] = int16_t(4 * mv.x);
+    search[search_at(mb)].part[part].mv[1] = int16_t(4 * mv.y);
+    search[search_at(mb)].part[part].cost = cost;
+}
+
+/* No motion, or the best candidate, which is near */
+void part_choose_near(uint part, ivec2 centre)
+{
+    uint still = part_cost(part, 0u), cost = part_cost(part, MIDDLE);
+    part_store(part, min(still, cost), cost < still ? centre : ivec2(0));
+}
+
 void part_choose(uint part, ivec2 centre)
 {
     uint best = part_cost(part, 0u), order = 0u;
@@ -179,9 +219,22 @@ void part_choose(uint part, ivec2 centre)
         }
     ivec2 mv =
         order == 0u ? ivec2(0) : centre + ivec2((order - 1u) % SIDE, (order - 1u) / SIDE) - RANGE;
-    search[search_at(mb)].part[part].mv[0] = int16_t(4 * mv.x);
-    search[search_at(mb)].part[part].mv[1] = int16_t(4 * mv.y);
-    search[search_at(mb)].part[part].cost = best;
+    part_store(part, best, mv);
+}
+
+/* Positions before their sums: no motion and the best candidate have been summed up. */
+void positions_begin(uint chosen, bool near)
+{
+    uint t = gl_LocalInvocationIndex;
+    ivec2 centre = candidates[chosen];
+    if (t >= POSITIONS)
+        return;
+    ivec2 mv = t == 0u ? ivec2(0) : centre + ivec2((t - 1u) % SIDE, (t - 1u) / SIDE) - RANGE;
+    bits[t] = allowed(4 * mv) ? vector_cost(4 * mv, predicted) : NO_COST;
+    for (uint i = 0u; i < 2u; i++)
+        halves[t][i] = t == 0u               ? candidate_halves[0][i]
+                       : near && t == MIDDLE ? candidate_halves[chosen][i]
+                                             : 0u;
 }
 
 void main()
@@ -189,24 +242,24 @@ void main()
     if (!search_begin())
         return;
     uint t = gl_LocalInvocationIndex;
+    source_load();
     predict();
-    bool one;
-    ivec2 centre = centre_choose(one);
-    if (t < POSITIONS) {
-        ivec2 mv = t == 0u ? ivec2(0) : centre + ivec2((t - 1u) % SIDE, (t - 1u) / SIDE) - RANGE;
-        bool looks = !one || t == 0u || t == MIDDLE;
-        bits[t] = looks && allowed(4 * mv) ? vector_cost(4 * mv, predicted) : NO_COST;
-        for (uint q = 0u; q < 4u; q++)
-            quadrants[t][q] = 0u;
+    uvec2 best = candidate_choose();
+    bool near = is_near(best.x);
+    ivec2 centre = candidates[best.y];
+    positions_begin(best.y, near);
+    barrier();
+    if (!near) {
+        for (uint strip = t; strip < STRIPS; strip += SEARCH_THREADS)
+            strip_sums(strip, centre);
+        barrier();
+        if (t < ENC_PARTS * SIDE)
+            row_choose(t / SIDE, t % SIDE);
+        barrier();
     }
-    barrier();
-    for (uint strip = t; strip < (one ? 2 * ROWS : STRIPS); strip += SEARCH_THREADS)
-        strip_sums(strip, centre, one);
-    barrier();
-    if (t < ENC_PARTS * SIDE)
-        row_choose(t / SIDE, t % SIDE);
-    barrier();
-    if (t < ENC_PARTS)
+    if (t < ENC_PARTS && near)
+        part_choose_near(t, centre);
+    else if (t < ENC_PARTS)
         part_choose(t, centre);
     if (t == 0u) {
         search[search_at(mb)].predicted[0] = int16_t(predicted.x);

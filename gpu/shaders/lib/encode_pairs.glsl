@@ -39,9 +39,24 @@ f16vec2 pair_turn(f16vec2 v)
     return v.yy * f16vec2(1.0hf, -1.0hf) + v.xx;
 }
 
-uint pair_sum(f16vec2 v)
+/* Sums of pairs; as a whole number: the bits of a float from 2^23 on count by one, and need no
+ * conversion. */
+#define TOTAL float
+
+float pair_total(f16vec2 v)
 {
-    return uint(float(v.x) + float(v.y));
+    return float(v.x) + float(v.y);
+}
+
+uint total_of(float v)
+{
+    return floatBitsToUint(v + 8388608.0) & 0x7fffffu;
+}
+
+/* Both as whole numbers, the second one in the upper half; they are 1023 at most. */
+uint pair_word(f16vec2 v)
+{
+    return packFloat2x16(v + f16vec2(1024.0hf)) & 0x03ff03ffu;
 }
 #else
 #define SAMPLE    int
@@ -68,20 +83,44 @@ ivec2 pair_turn(ivec2 v)
     return ivec2(v.x + v.y, v.x - v.y);
 }
 
-uint pair_sum(ivec2 v)
+#define TOTAL uint
+
+uint pair_total(ivec2 v)
 {
     return uint(v.x + v.y);
 }
+
+uint total_of(uint v)
+{
+    return v;
+}
+
+uint pair_word(ivec2 v)
+{
+    return uint(v.x | v.y << 16);
+}
 #endif
+
+uint pair_sum(PAIR v)
+{
+    return total_of(pair_total(v));
+}
+
+/* The sums of two pairs, the second one in the upper half; parts are 1023 at most. */
+uint pair_sums(PAIR a, PAIR b)
+{
+    uint low = pair_word(a), high = pair_word(b);
+    return (low & 0xffffu | high << 16) + (low >> 16 | high & 0xffff0000u);
+}
 
 /* Half of what the last stages of four rows of a SATD make: the last sum and difference of two
  * values are twice the greater magnitude together. Magnitudes are 2040 at most. */
-uint satd_rows(PAIR v[4])
+TOTAL satd_rows(PAIR v[4])
 {
     [[unroll]] for (int y = 0; y < 4; y++)
         v[y] = pair_turn(v[y]);
-    return pair_sum(max(abs(v[0] + v[1]), abs(v[2] + v[3]))) +
-           pair_sum(max(abs(v[0] - v[1]), abs(v[2] - v[3])));
+    return pair_total(max(abs(v[0] + v[1]), abs(v[2] + v[3]))) +
+           pair_total(max(abs(v[0] - v[1]), abs(v[2] - v[3])));
 }
 
 /* Four samples: the even ones, and the odd ones */

@@ -63,7 +63,7 @@ uint satd4_of(uvec4 source, uvec4 p)
         sums[y] = even + odd;
         differences[y] = even - odd;
     }
-    return satd_rows(sums) + satd_rows(differences);
+    return total_of(satd_rows(sums) + satd_rows(differences));
 }
 #else
 /* The greater magnitude of both parts: half of what their sum and their difference have together */

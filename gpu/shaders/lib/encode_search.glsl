@@ -31,7 +31,7 @@ layout(set = 0, binding = ENC_BIND_SEARCH, scalar) buffer search_buffer
 /* Quadrants of a partition, a bit each */
 const uint part_quadrants[ENC_PARTS] = uint[ENC_PARTS](15u, 3u, 12u, 5u, 10u, 1u, 2u, 4u, 8u);
 
-shared uint costs[SEARCH_THREADS], orders[SEARCH_THREADS];
+shared uint keys[2]; /* of least */
 
 /* What the workgroup searches, the same in all threads */
 uint picture, reference, mb;
@@ -89,25 +89,14 @@ uint four_samples(int at)
     return low >> shift | high << 1u << 31u - shift;
 }
 
-/* The least cost of all threads, and its order where several have it */
-uvec2 least(uint cost, uint order)
+/* The least cost of all threads, and its order where several have it. It counts once a workgroup
+ * and `turn`, whose key is NO_COST before. Costs are below 2^26. */
+uvec2 least(uint turn, uint cost, uint order)
 {
-    uint t = gl_LocalInvocationIndex;
-    costs[t] = cost;
-    orders[t] = order;
-    for (uint half_count = SEARCH_THREADS / 2; half_count > 0u; half_count >>= 1) {
-        barrier();
-        if (t < half_count &&
-            (costs[t + half_count] < costs[t] ||
-             (costs[t + half_count] == costs[t] && orders[t + half_count] < orders[t]))) {
-            costs[t] = costs[t + half_count];
-            orders[t] = orders[t + half_count];
-        }
-    }
+    if (cost != NO_COST)
+        atomicMin(keys[turn], cost << 6 | order);
     barrier();
-    uvec2 best = uvec2(costs[0], orders[0]);
-    barrier();
-    return best;
+    return uvec2(keys[turn] >> 6, keys[turn] & 63u);
 }
 
 /* The macroblock itself and those beside it in the picture: address, or NO_COST */

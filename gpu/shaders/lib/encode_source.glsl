@@ -63,7 +63,7 @@ uint satd_of(PAIR d[8])
         sums[y] = d[2 * y] + d[2 * y + 1];
         differences[y] = d[2 * y] - d[2 * y + 1];
     }
-    return satd_rows(sums) + satd_rows(differences);
+    return total_of(satd_rows(sums) + satd_rows(differences));
 }
 
 /* Corner of the thread's 4x4 samples of luma */
