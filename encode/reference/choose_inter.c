@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Partitions, references, and inter against intra, by SATD and bits. Vectors are predicted from the
- * field of the search, so that no macroblock waits for another.
+ * field of the search, so that no macroblock waits for another. Where the search has one vector for
+ * all partitions, the whole macroblock is the only shape.
  */
 #include "encode/reference/cost.h"
 #include "encode/reference/picture_work.h"
@@ -82,13 +83,22 @@ static uint32_t choose_skip(const struct picture_work *w, uint32_t mb, struct re
     return work_vector_cost(w, 0, mb, search_parts[0], mv);
 }
 
+static bool is_parted(const struct picture_work *w, uint32_t mb)
+{
+    bool parted = false;
+    for (uint32_t ref = 0; ref < w->ref_count; ref++)
+        parted |= !motion_search_is_one(&w->search[ref][mb]);
+    return parted;
+}
+
 static void choose_mb(struct picture_work *w, uint32_t mb, uint32_t unused)
 {
     const struct intra_choice *intra = &w->intra[mb];
+    int shapes_tried = is_parted(w, mb) ? 4 : 1;
     uint32_t best = UINT32_MAX;
     struct rec_motion own;
     w->mbs[mb].kind = REC_MB_INTER;
-    for (int shape = -1; shape < 4; shape++) {
+    for (int shape = -1; shape < shapes_tried; shape++) {
         uint32_t cost = shape < 0 ? choose_skip(w, mb, &own) : choose_shape(w, mb, shape, &own);
         if (cost < best) {
             best = cost;

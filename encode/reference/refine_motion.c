@@ -60,7 +60,7 @@ static void refine_step(const struct picture_work *w, uint32_t ref, uint32_t mb,
     }
 }
 
-static bool is_one(const struct motion_search *s)
+bool motion_search_is_one(const struct motion_search *s)
 {
     bool one = true;
     for (int part = 1; part < SEARCH_PARTS; part++)
@@ -79,7 +79,7 @@ static bool is_near(const struct picture_work *w, uint32_t ref, uint32_t mb)
 
 static void refine_mb(struct picture_work *w, uint32_t mb, uint32_t ref)
 {
-    bool near = is_one(&w->search[ref][mb]) && is_near(w, ref, mb);
+    bool near = motion_search_is_one(&w->search[ref][mb]) && is_near(w, ref, mb);
     for (int part = 0; part < SEARCH_PARTS; part++) {
         struct motion_found *found = &w->search[ref][mb].part[part];
         if (near) {

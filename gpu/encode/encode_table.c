@@ -11,7 +11,6 @@
 #include "shaders/encode_choose.spv.h"
 #include "shaders/encode_choose_half.spv.h"
 #include "shaders/encode_deblock.spv.h"
-#include "shaders/encode_field.spv.h"
 #include "shaders/encode_half_samples.spv.h"
 #include "shaders/encode_inter.spv.h"
 #include "shaders/encode_intra.spv.h"
@@ -45,8 +44,7 @@
 /* A pass reads one field of vectors and writes the other. The last one writes field 0. */
 #define ROUND(field) .constants = {field}, .constant_count = 1
 
-#define CHOOSE_READS                                                                               \
-    (BIT(PICTURES) | BIT(PLANES) | BIT(SEARCH) | BIT(INTRA) | BIT(MOTION) | BIT(MBS))
+#define CHOOSE_READS  (BIT(PICTURES) | BIT(PLANES) | BIT(SEARCH) | BIT(INTRA) | BIT(MBS))
 #define CHOOSE_WRITES (BIT(MOTION) | BIT(MBS))
 #define INTER_READS   (BIT(PICTURES) | BIT(PLANES) | BIT(MOTION) | BIT(QUANTISER) | BIT(MBS))
 #define INTER_WRITES  (BIT(MOTION) | BIT(MBS) | BIT(LEVELS) | BIT(UNFILTERED))
@@ -106,8 +104,6 @@ const struct encode_pass encode_passes[] = {
     {SHADERS(encode_intra_choose), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
      .reads = BIT(PICTURES) | BIT(PLANES) | BIT(MBS) | BIT(SEARCH) | BIT(INTRA) | BIT(LEVELS),
      .writes = BIT(INTRA)},
-    {SHADER(encode_field), ROUND(0), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
-     .reads = BIT(PICTURES) | BIT(SEARCH), .writes = BIT(MOTION), .of_p = true},
     {SHADERS(encode_choose), ROUND(0), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
      .reads = CHOOSE_READS, .writes = CHOOSE_WRITES, .of_p = true},
     {SHADER(encode_inter), ROUND(1), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Partitions, references, and inter against intra, by SATD and bits
- * (encode/reference/choose_inter.c). 16 threads have a shape, each a block of 4x4 samples. Grid:
+ * (encode/reference/choose_inter.c). 16 threads have a shape, each a block of 4x4 samples. Where
+ * the search has one vector for all partitions, the whole macroblock is the only shape. Grid:
  * macroblocks in x, pictures in z.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "gpu/shaders/lib/encode_search.glsl"
 #include "gpu/shaders/lib/encode_satd.glsl"
+#define FIELD_OF_SEARCH
 #include "gpu/shaders/lib/encode_motion.glsl"
 
 layout(set = 0, binding = ENC_BIND_INTRA, scalar) readonly buffer intra_buffer
@@ -23,6 +25,8 @@ const uvec3 shapes[4] = uvec3[4](uvec3(0, 1, 1), uvec3(1, 2, 3), uvec3(3, 2, 3),
 
 /* of shapes; sums take turns: one is added to, the next one is cleared, the one before is read */
 shared uint sums[3][4], shape_costs[4];
+shared enc_found founds[ENC_REFERENCES][ENC_PARTS];
+shared bool parted; /* partitions have vectors of their own */
 
 struct part_choice {
     uint cost;
@@ -46,6 +50,27 @@ void source_load()
         int(plane_origin(pictures[picture].source, 0u)) + at.y * int(plane_stride(0u)) + at.x >> 2;
     [[unroll]] for (int y = 0; y < 4; y++)
         own_source[y] = plane_words[from + y * int(plane_stride(0u)) / 4];
+}
+
+/* What the search has found, before a barrier */
+void founds_load()
+{
+    uint t = gl_LocalInvocationIndex, count = pictures[picture].ref_count;
+    for (uint i = t; i < count * ENC_PARTS; i += SEARCH_THREADS) {
+        reference = i / ENC_PARTS;
+        founds[i / ENC_PARTS][i % ENC_PARTS] = search[search_at(mb)].part[i % ENC_PARTS];
+    }
+    if (t == 0u)
+        parted = false;
+}
+
+/* After it, and before another one */
+void founds_compare()
+{
+    uint t = gl_LocalInvocationIndex, count = pictures[picture].ref_count;
+    for (uint i = t; i < count * ENC_PARTS; i += SEARCH_THREADS)
+        if (founds[i / ENC_PARTS][i % ENC_PARTS].mv != founds[i / ENC_PARTS][0].mv)
+            parted = true;
 }
 
 /* SATD of a partition by a vector: the sum of the threads that count. All threads of the workgroup
@@ -81,12 +106,11 @@ part_choice choose_part(bool counts, uint part)
 {
     part_choice best = part_choice(NO_COST, 0, ivec2(0));
     for (uint ref = 0u; ref < pictures[picture].ref_count; ref++) {
-        uint at = (picture * ENC_REFERENCES + ref) * args.mb_width * args.mb_height + mb;
         uint found_satd = NO_COST;
         ivec2 mv = ivec2(0), predicted = ivec2(0);
         bool other = false;
         if (counts) { /* whole groups of threads leave it out */
-            enc_found found = search[at].part[part];
+            enc_found found = founds[ref][part];
             mv = ivec2(found.mv[0], found.mv[1]);
             found_satd = found.cost;
             predicted = predict_vector(part_places[part], int(ref));
@@ -111,14 +135,14 @@ uint choose_skip(ivec2 mv)
     return counts ? satd : NO_COST;
 }
 
-/* Each 16 threads theirs: its motion is the threads' own. */
-uint choose_shape(uvec3 shape)
+/* Each 16 threads theirs: its motion is the threads' own. one: only the whole macroblock */
+uint choose_shape(uvec3 shape, bool one)
 {
-    uint cost = pictures[picture].lambda * shape.z / 16u;
+    uint cost = one && shape.x > 0u ? NO_COST : pictures[picture].lambda * shape.z / 16u;
     own_clear();
-    for (uint i = 0u; i < 4u; i++) {
+    for (uint i = 0u; i < (one ? 1u : 4u); i++) {
         uint part = min(shape.x + i, ENC_PARTS - 1u);
-        bool counts = i < shape.y;
+        bool counts = i < shape.y && cost != NO_COST;
         part_choice best = choose_part(counts, part);
         if (counts) {
             own_set(part_places[part], best.ref, best.mv);
@@ -136,7 +160,9 @@ void main()
     if (t < 4u)
         sums[0][t] = 0u;
     source_load();
+    founds_load();
     around_load();
+    founds_compare();
     own_clear();
     ivec2 skip_mv = predict_skip();
     uint best = choose_skip(skip_mv), chosen = 4u;
@@ -147,7 +173,7 @@ void main()
             mbs[record_at(mb)].kind = uint8_t(REC_MB_INTER);
         return;
     }
-    uint cost = choose_shape(shapes[shape]);
+    uint cost = choose_shape(shapes[shape], !parted);
     if ((t & 15u) == 0u)
         shape_costs[shape] = cost;
     barrier();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Prediction of vectors from a field (encode/reference/motion_predict.c). Vectors inside a quadrant
- * agree. A picture has two fields: a round reads one and writes the other.
+ * agree. A picture has two fields: a round reads one and writes the other. FIELD_OF_SEARCH: the
+ * field that is read is the search's, one vector a macroblock.
  */
 #ifndef PELTON_ENCODE_MOTION_GLSL
 #define PELTON_ENCODE_MOTION_GLSL
@@ -112,11 +113,16 @@ neighbour neighbour_load(ivec2 quadrant)
     uint address = uint(at.y) * args.mb_width + uint(at.x), m = motion_at(FIELD, address);
     if (mbs[record_at(address)].slice != mbs[record_at(mb)].slice)
         return neighbour(false, -1, ivec2(0));
+#ifdef FIELD_OF_SEARCH
+    m = picture * ENC_REFERENCES * args.mb_width * args.mb_height + address;
+    return neighbour(true, 0, ivec2(search[m].part[0].mv[0], search[m].part[0].mv[1]));
+#else
     /* the row or column that touches: vectors inside a quadrant agree */
     uint block = 8u * (i >> 1) + 2u * (i & 1u);
     int ref = int(motion[m].ref_idx[0][i]);
     ivec2 mv = ivec2(motion[m].mv[0][block][0], motion[m].mv[0][block][1]);
     return neighbour(true, ref, ref < 0 ? ivec2(0) : mv);
+#endif
 }
 
 /* All threads together, before any vector is predicted */
@@ -179,12 +185,16 @@ bool holds_still(neighbour n)
     return !n.available || (n.ref == 0 && n.mv == ivec2(0));
 }
 
-/* The vector of P_Skip (8.4.1.1) */
+/* The vector of P_Skip (8.4.1.1), by that of a whole macroblock in the newest reference */
+ivec2 skip_vector(ivec2 whole)
+{
+    bool still = holds_still(neighbour_at(ivec2(-1, 0))) || holds_still(neighbour_at(ivec2(0, -1)));
+    return still ? ivec2(0) : whole;
+}
+
 ivec2 predict_skip()
 {
-    if (holds_still(neighbour_at(ivec2(-1, 0))) || holds_still(neighbour_at(ivec2(0, -1))))
-        return ivec2(0);
-    return predict_vector(ivec4(0, 0, 2, 2), 0);
+    return skip_vector(predict_vector(ivec4(0, 0, 2, 2), 0));
 }
 
 /* One vector in the newest reference */
