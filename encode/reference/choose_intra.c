@@ -4,9 +4,10 @@
  * have two rounds: the first finds the modes of 4x4 blocks without rates, the second takes these
  * for the modes of neighbours, which the rates depend on (8.3.1.1).
  *
- * In P pictures the search comes before. Where it has found a prediction that is near, intra
- * prediction is left out. The others have no 4x4 blocks: their reconstruction waits longest for
- * neighbours. Most neighbours are inter, so DC is taken for the predicted mode.
+ * In P pictures the search comes before. Where it has found a prediction that is near, or where the
+ * best one of whole luma costs a quarter more, intra prediction is left out. The others have no 4x4
+ * blocks: their reconstruction waits longest for neighbours. Most neighbours are inter, so DC is
+ * taken for the predicted mode.
  */
 #include "encode/reference/cost.h"
 #include "encode/reference/intra_blocks.h"
@@ -142,16 +143,31 @@ static void choose_first(struct picture_work *w, uint32_t mb, uint32_t unused)
         choose_block(w, &place, blk_x(blk), blk_y(blk), 4, -1, &w->intra[mb].mode4[blk]);
 }
 
-/* P: is one vector of the search good enough? */
-static bool is_left_out(const struct picture_work *w, uint32_t mb)
+/* P: the least cost of a whole macroblock's vector; UINT32_MAX: there are no references */
+static uint32_t inter_cost(const struct picture_work *w, uint32_t mb)
 {
-    bool out = false;
+    uint32_t best = UINT32_MAX;
     for (uint32_t ref = 0; ref < w->ref_count; ref++) {
         const struct motion_search *s = &w->search[ref][mb];
         uint32_t bits = work_vector_bits(s->part[0].mv, s->predicted);
-        out |= s->part[0].cost + w->lambda * bits / 16 < w->lambda * LEFT_OUT_BITS / 16;
+        uint32_t cost = s->part[0].cost + w->lambda * bits / 16;
+        best = cost < best ? cost : best;
     }
-    return out;
+    return best;
+}
+
+static uint32_t whole_cost(const struct picture_work *w, uint32_t mb, uint8_t *mode)
+{
+    return choose_whole(w, mb, false, mode) + w->lambda * kind_bits[REC_MB_INTRA_16X16] / 16;
+}
+
+/* P: is a vector of the search good enough? */
+static bool is_left_out(const struct picture_work *w, uint32_t mb)
+{
+    uint32_t inter = inter_cost(w, mb);
+    uint8_t mode;
+    return w->ref_count > 0 &&
+           (inter < w->lambda * LEFT_OUT_BITS / 16 || whole_cost(w, mb, &mode) > inter + inter / 4);
 }
 
 static void choose_kind(struct picture_work *w, uint32_t mb)
@@ -164,8 +180,7 @@ static void choose_kind(struct picture_work *w, uint32_t mb)
         choose_nxn(w, mb, REC_MB_INTRA_4X4);
     if (w->encoding->transform_8x8)
         choose_nxn(w, mb, REC_MB_INTRA_8X8);
-    c->kind_cost[REC_MB_INTRA_16X16] =
-        choose_whole(w, mb, false, &mode) + w->lambda * kind_bits[REC_MB_INTRA_16X16] / 16;
+    c->kind_cost[REC_MB_INTRA_16X16] = whole_cost(w, mb, &mode);
     c->kind_modes[REC_MB_INTRA_16X16][0] = mode;
     c->kind = REC_MB_INTRA_4X4;
     for (uint8_t kind = REC_MB_INTRA_8X8; kind <= REC_MB_INTRA_16X16; kind++)

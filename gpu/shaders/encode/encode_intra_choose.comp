@@ -26,21 +26,22 @@ uint weighed_bits(uint n)
     return pictures[picture].lambda * n / 16u;
 }
 
-/* The cost of inter prediction, in bits, below which intra prediction is left out */
+/* The cost of inter prediction, in bits, below which intra prediction is left out. It is left out,
+ * too, where the best one of whole luma costs a quarter more. */
 #define LEFT_OUT_BITS 100u
 
-/* P: is one vector of the search good enough? */
-bool is_left_out()
+/* P: the least cost of a whole macroblock's vector; NO_COST: there are no references */
+uint inter_cost()
 {
-    bool left_out = false;
+    uint best = NO_COST;
     for (reference = 0u; reference < pictures[picture].ref_count; reference++) {
         uint at = search_at(mb);
         enc_found found = search[at].part[0];
-        uint cost = vector_cost(ivec2(found.mv[0], found.mv[1]),
-                                ivec2(search[at].predicted[0], search[at].predicted[1]));
-        left_out = left_out || found.cost + cost < weighed_bits(LEFT_OUT_BITS);
+        best = min(best, found.cost +
+                             vector_cost(ivec2(found.mv[0], found.mv[1]),
+                                         ivec2(search[at].predicted[0], search[at].predicted[1])));
     }
-    return left_out;
+    return best;
 }
 
 /* The mode of a 4x4 block of the first round; at: in units of blocks; -1: not available */
@@ -207,15 +208,21 @@ void chroma_whole(block_sides s)
 
 #include "gpu/shaders/lib/encode_intra_kinds.glsl"
 
+void leave_out()
+{
+    if (gl_LocalInvocationIndex == 0u)
+        intra[record_at(mb)].cost = NO_COST;
+}
+
 void main()
 {
     uint t = gl_LocalInvocationIndex, flags = uint(pictures[gl_WorkGroupID.z].flags);
     bool big = (flags & ENC_TRANSFORM_8X8) != 0u;
     PAIR source[8];
     bool of_p = search_begin();
-    if (is_left_out()) {
-        if (t == 0u)
-            intra[record_at(mb)].cost = NO_COST;
+    uint inter = inter_cost();
+    if (inter < weighed_bits(LEFT_OUT_BITS)) {
+        leave_out();
         return;
     }
     uint avail = uint(mbs[record_at(mb)].intra_avail);
@@ -228,11 +235,15 @@ void main()
         kind_costs[t] = weighed_bits(of_p ? P_8X8_BITS : kind_bits[t]);
     tile_source(false);
     own_source(source, own_corner());
+    luma_whole(s, source);
+    if (of_p && whole_cost(avail) > inter + inter / 4u) {
+        leave_out();
+        return;
+    }
     if (big) {
         taps8_fill(avail);
         sums8_fill(source);
     }
-    luma_whole(s, source);
     if (t < 16u && !of_p)
         choose_4x4(t, avail);
     if (t == 0u && of_p)

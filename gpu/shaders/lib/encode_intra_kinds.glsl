@@ -21,6 +21,13 @@ uint whole_choose(uint avail, bool chroma, out uint best)
     return chosen;
 }
 
+uint whole_cost(uint avail)
+{
+    uint best;
+    whole_choose(avail, false, best);
+    return best + weighed_bits(kind_bits[2]);
+}
+
 void kinds_choose(uint avail, bool big, bool chroma)
 {
     uint at = record_at(mb), best = kind_costs[0], whole, of_chroma = 0u, chroma_mode = 0u;
