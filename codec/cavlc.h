@@ -72,12 +72,12 @@ static inline unsigned h264_cavlc_run(uint64_t window, unsigned zeros_left)
 }
 
 /* residual_block_cavlc (7.3.5.3.2, 9.2) after coeff_token, which was not 0: levels go to out[scan[i
- * << scan_shift]] of coefficients i = 0 .. max_coeff - 1. Returns false on a code or value that is
- * not allowed. Compiled for 16-bit and 32-bit levels. Reads at most 96 bytes past the position, and
- * clamps it afterwards. */
-bool h264_cavlc_levels_16(struct h264_bits *b, unsigned token, unsigned max_coeff,
-                          const uint8_t *scan, unsigned scan_shift, int16_t *out);
-bool h264_cavlc_levels_32(struct h264_bits *b, unsigned token, unsigned max_coeff,
-                          const uint8_t *scan, unsigned scan_shift, int32_t *out);
+ * << scan_shift]] of coefficients i = 0 .. max_coeff - 1. Returns the sum of all |level|, or 0 on
+ * a code or value that is not allowed. Compiled for 16-bit and 32-bit levels. Reads at most 96
+ * bytes past the position, and clamps it afterwards. */
+uint32_t h264_cavlc_levels_16(struct h264_bits *b, unsigned token, unsigned max_coeff,
+                              const uint8_t *scan, unsigned scan_shift, int16_t *out);
+uint32_t h264_cavlc_levels_32(struct h264_bits *b, unsigned token, unsigned max_coeff,
+                              const uint8_t *scan, unsigned scan_shift, int32_t *out);
 
 #endif

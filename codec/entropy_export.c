@@ -41,7 +41,21 @@ bool h264_picture_exports_entropy(const struct h264_picture *pic)
 
 size_t h264_slice_entropy_size(const struct h264_slice *slice)
 {
-    return slice->nal_size + H264_BITS_PADDING;
+    return slice->nal_size + H264_BITS_PADDING + sizeof(struct rec_scaling);
+}
+
+/* Its scaling lists behind the RBSP; 0: they are flat. */
+static uint32_t export_weights(const struct h264_slice *slice, uint8_t *bytes, size_t *size)
+{
+    struct rec_scaling lists;
+    size_t at = *size;
+    if (!slice->sps->seq_scaling_matrix_present_flag &&
+        !slice->pps->pic_scaling_matrix_present_flag)
+        return 0;
+    h264_pps_scaling(slice->sps, slice->pps, &lists);
+    memcpy(bytes + at, &lists, sizeof(lists));
+    *size += sizeof(lists);
+    return (uint32_t)at;
 }
 
 int h264_slice_export_entropy(const struct h264_slice *slice, struct ent_slice *out, uint8_t *bytes,
@@ -59,10 +73,12 @@ int h264_slice_export_entropy(const struct h264_slice *slice, struct ent_slice *
     if (bits.pos >= (cabac ? rbsp * 8 : bits.end))
         return H264_ERR_TRUNCATED;
     *size = rbsp + H264_BITS_PADDING;
+    uint32_t weights = export_weights(slice, bytes, size);
     rbsp = cabac ? rbsp : bits.size;
     *out = (struct ent_slice){
         .start = (uint32_t)bits.pos,
         .size = (uint32_t)rbsp,
+        .weights = weights,
         .first_mb = slice->hdr.first_mb,
         .end_mb = slice->end_mb,
         .mb_width = slice->pic->mb_width,
@@ -283,7 +299,7 @@ static void slice_set_decoded(struct h264_slice *slice, uint32_t to)
 {
     slice->status = H264_OK;
     slice->mbs_decoded = to - slice->hdr.first_mb;
-    slice->lost_partition = 0;
+    slice->lost_partition = slice->out_of_range = 0;
     atomic_store_explicit(&slice->ready, to | (to == slice->end_mb ? H264_SLICE_ENDED : 0),
                           memory_order_release);
 }

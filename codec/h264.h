@@ -128,6 +128,7 @@ struct h264_slice {
     uint32_t mbs_decoded; /* by step 2 */
     /* step 2: macroblocks lack the residual of a lost or damaged data partition */
     uint8_t lost_partition;
+    uint8_t out_of_range; /* step 2: values of inverse transforms are (8.5.10 to 8.5.13) */
 };
 
 /* The arrays that steps 2 and 3 write and reconstruction reads. Host arrays are 64-byte aligned.

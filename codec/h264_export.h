@@ -27,9 +27,9 @@ struct ent_tables;
 bool h264_picture_exports_entropy(const struct h264_picture *pic);
 /* Most bytes that h264_slice_export_entropy writes. */
 size_t h264_slice_entropy_size(const struct h264_slice *slice);
-/* Exports a slice of such a picture. bytes: its RBSP and H264_BITS_PADDING zeros, *size in all,
- * written in order. *out: all but word, mb_base, coeff_block_base, coeff_block_count and picture.
- * Returns H264_ERR_TRUNCATED where there is no slice data. */
+/* Exports a slice of such a picture. bytes: its RBSP, H264_BITS_PADDING zeros and its scaling
+ * lists, *size in all, written in order. *out: all but word, mb_base, coeff_block_base,
+ * coeff_block_count and picture. Returns H264_ERR_TRUNCATED where there is no slice data. */
 int h264_slice_export_entropy(const struct h264_slice *slice, struct ent_slice *out, uint8_t *bytes,
                               size_t *size);
 /* Tables of 9.2 and 9.3 for the shader. */

@@ -91,6 +91,9 @@ struct mb_format {
     uint8_t wide;              /* 32-bit levels */
     uint8_t deblock_idc;       /* disable_deblocking_filter_idc */
     int qp_bd_offset[2];       /* QpBdOffsetY, QpBdOffsetC */
+    /* the largest qP of all components is this more than QPY, and h264_levels_suspect's factor */
+    int range_qp;
+    uint32_t range_factor;
     /* A neighbour serves intra prediction where flags & avail_mask == avail_need. */
     uint16_t avail_mask, avail_need;
 };
@@ -153,12 +156,14 @@ struct mb_parser {
     struct h264_mb_syntax *syntax;
     uint8_t cbp;
     uint8_t sub_lists[4]; /* B_8x8, P_8x8: lists of each quadrant */
+    uint32_t level_sum;   /* the largest sum of |level| of its blocks */
     struct mb_edge edge;  /* its own, under construction */
     struct mb_grids grid;
 
     struct h264_bits bits;    /* CAVLC, and I_PCM samples */
     struct h264_bits part[2]; /* data partitions B and C; data NULL: lost */
     bool lost_partition;      /* a macroblock lacks residual for it */
+    bool out_of_range;        /* values of an inverse transform are (8.5.10 to 8.5.13) */
     size_t residual_at;       /* bit at which its residual begins; SIZE_MAX: none has begun */
     struct h264_cabac cabac;
     struct mb_mbaff mbaff;
@@ -261,6 +266,26 @@ static inline void mb_next_pair(struct mb_parser *p)
         h264_next_in_group(p, 2);
     else
         mb_next_in_row(p, 2);
+}
+
+/* residual_range.c: the limit of p->level_sum for the slice; and whether a value of the inverse
+ * transforms of the macroblock is out of range (8.5.10 to 8.5.13), whose record has no QP yet. */
+extern const uint16_t h264_level_limits[100];
+void h264_range_begin(struct mb_parser *p);
+bool h264_residual_out_of_range(const struct mb_parser *p);
+
+static inline void mb_level_sum(struct mb_parser *p, uint32_t sum)
+{
+    if (sum > p->level_sum)
+        p->level_sum = sum;
+}
+
+/* A sum of |level| may be so large that a value is out of range. Few macroblocks have such a sum.
+ */
+static inline bool h264_levels_suspect(const struct mb_parser *p)
+{
+    return p->level_sum > h264_level_limits[p->qp + p->format.range_qp] * p->format.range_factor >>
+           8;
 }
 
 /* residual_16.c, residual_32.c: residual() (7.3.5.3) into coefficient blocks, and the masks of the

@@ -167,9 +167,20 @@ static void residual_partition(struct mb_parser *p)
     p->bits = a;
 }
 
+static bool residual_levels(struct mb_parser *p)
+{
+    if (p->format.cabac_mode)
+        return p->format.wide ? h264_residual_cabac_32(p) : h264_residual_cabac_16(p);
+    if (!p->format.partitioned)
+        return p->format.wide ? h264_residual_cavlc_32(p) : h264_residual_cavlc_16(p);
+    residual_partition(p);
+    return true;
+}
+
 /* All that follows the prediction syntax: coded_block_pattern is known. */
 static bool residual(struct mb_parser *p)
 {
+    bool good;
     bool i16 = p->mb->kind == REC_MB_INTRA_16X16;
     p->edge.cbp = p->cbp;
     p->last_delta = p->cbp || i16 ? p->last_delta : 0;
@@ -179,12 +190,11 @@ static bool residual(struct mb_parser *p)
         return false;
     p->mb->coeff = p->chunk.next;
     p->residual_at = p->bits.pos;
-    if (p->format.cabac_mode)
-        return p->format.wide ? h264_residual_cabac_32(p) : h264_residual_cabac_16(p);
-    if (!p->format.partitioned)
-        return p->format.wide ? h264_residual_cavlc_32(p) : h264_residual_cavlc_16(p);
-    residual_partition(p);
-    return true;
+    p->level_sum = 0;
+    good = residual_levels(p);
+    if (h264_levels_suspect(p) && good)
+        p->out_of_range |= h264_residual_out_of_range(p);
+    return good;
 }
 
 static unsigned read_transform_size_8x8_flag(struct mb_parser *p)

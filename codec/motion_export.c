@@ -37,7 +37,7 @@ bool h264_picture_intact(const struct h264_picture *pic, uint32_t *coeff_blocks)
     uint32_t used = atomic_load_explicit(&pic->arrays.coeff_block_count, memory_order_relaxed);
     for (uint32_t i = 0; i < pic->slice_count; i++) {
         const struct h264_slice *slice = &pic->slices[i];
-        if (slice->status < 0 || slice->lost_partition ||
+        if (slice->status < 0 || slice->lost_partition || slice->out_of_range ||
             slice->mbs_decoded != slice->end_mb - slice->hdr.first_mb)
             return false;
     }
@@ -77,7 +77,7 @@ static void slice_derived(struct h264_slice *slice)
 {
     slice->status = H264_OK;
     slice->mbs_decoded = slice->end_mb - slice->hdr.first_mb;
-    slice->lost_partition = 0;
+    slice->lost_partition = slice->out_of_range = 0;
     slice->motion_lost = 0;
     slice->motion_mb = slice->end_mb;
     atomic_store_explicit(&slice->ready, slice->end_mb | H264_SLICE_ENDED, memory_order_release);

@@ -242,7 +242,7 @@ int h264_picture_derive_motion(struct h264_picture *pic)
     h264_decode_redundant(pic);
     missing = h264_conceal_find(pic);
     for (uint32_t i = 0; i < pic->slice_count; i++)
-        failed |= pic->slices[i].lost_partition ||
+        failed |= pic->slices[i].lost_partition || pic->slices[i].out_of_range ||
                   (pic->slices[i].status < 0 && !pic->slices[i].hdr.redundant_pic_cnt);
     if (missing || failed)
         h264_picture_damage(pic);

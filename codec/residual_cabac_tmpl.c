@@ -18,12 +18,13 @@ static struct NAME(contexts) NAME(category)(struct mb_parser *p, unsigned cat)
 }
 
 /* coeff_abs_level_minus1 and coeff_sign_flag of n coefficients, last one first. gt1_max: 3 for
- * chroma DC, else 4. */
+ * chroma DC, else 4. *most: at least the sum of all |level|. */
 static inline __attribute__((always_inline)) bool NAME(levels)(struct h264_cabac_engine *e,
                                                                uint64_t *abs_ctx, unsigned gt1_max,
                                                                const uint8_t *at, unsigned n,
-                                                               COEFF *out)
+                                                               COEFF *out, uint32_t *most)
 {
+    uint32_t sum = n;
     uint64_t *ctx = abs_ctx + 1, *gt1_ctx = abs_ctx + 5, *gt1_last = gt1_ctx + gt1_max;
     bool good = true;
     while (n--) {
@@ -34,6 +35,7 @@ static inline __attribute__((always_inline)) bool NAME(levels)(struct h264_cabac
             while (++level < 15 && h264_cabac_bin(e, gt1_ctx));
             if (level == 15)
                 level += (int32_t)h264_cabac_exp_golomb(e, 0);
+            sum += (uint32_t)level - 1;
             gt1_ctx += gt1_ctx < gt1_last;
             ctx = abs_ctx;
         } else {
@@ -45,6 +47,8 @@ static inline __attribute__((always_inline)) bool NAME(levels)(struct h264_cabac
         good &= LEVEL_FITS(level);
         out[at[n]] = (COEFF)level;
     }
+    if (sum > *most)
+        *most = sum;
     return good;
 }
 
@@ -74,7 +78,7 @@ static inline __attribute__((always_inline)) int NAME(block_4x4)(
         at[n++] = scan[i];
     if (!coeff_block)
         coeff_block = NAME(new_blocks)(p, 1);
-    return NAME(levels)(e, cx->abs, 4, at, n, coeff_block) ? 1 : -1;
+    return NAME(levels)(e, cx->abs, 4, at, n, coeff_block, &p->level_sum) ? 1 : -1;
 }
 
 /* The same for blocks that are rare enough to share the code. */
@@ -112,7 +116,7 @@ static int NAME(block_chroma_dc)(struct mb_parser *p, const struct NAME(contexts
     }
     if (i == count - 1)
         at[n++] = (uint8_t)i;
-    good = NAME(levels)(&e, cx->abs, 3, at, n, out);
+    good = NAME(levels)(&e, cx->abs, 3, at, n, out, &p->level_sum);
     h264_cabac_save(&p->cabac.e, &e);
     return good ? 1 : -1;
 }
@@ -129,6 +133,7 @@ static inline __attribute__((always_inline)) int NAME(block_8x8)(struct mb_parse
     uint64_t *sig = cx->sig, *last = cx->last, *sig_ctx = sig, *last_ctx = last;
     uint8_t at[64];
     unsigned n = 0, i;
+    uint32_t sum = 0;
 
     if (p->format.chroma_array_type == 3 && !h264_cabac_decide(e, cx->cbf + cbf_inc))
         return 0;
@@ -148,7 +153,10 @@ static inline __attribute__((always_inline)) int NAME(block_8x8)(struct mb_parse
     h264_cabac_ready(e);
     if (i == 63)
         at[n++] = scan[63];
-    return NAME(levels)(e, cx->abs, 4, at, n, NAME(new_blocks)(p, 4)) ? 1 : -1;
+    if (!NAME(levels)(e, cx->abs, 4, at, n, NAME(new_blocks)(p, 4), &sum))
+        return -1;
+    mb_level_sum(p, (sum + 1) / 2); /* an 8x8 block may have twice as much */
+    return 1;
 }
 
 /* The borders of the coded_block_flag grid of a component w blocks wide and h blocks high. */

@@ -11,11 +11,12 @@ static inline uint64_t NAME(window)(const struct h264_bits *b, size_t pos)
 }
 
 /* level_prefix, level_suffix and the level (9.2.2.1) of coefficients from_one .. total - 1, after
- * the trailing ones. */
+ * the trailing ones. *sum gains each |level|. */
 static inline __attribute__((always_inline)) bool NAME(levels_cavlc)(const struct h264_bits *b,
                                                                      size_t *pos, unsigned ones,
                                                                      unsigned total,
-                                                                     int32_t level[16])
+                                                                     int32_t level[16],
+                                                                     uint32_t *sum)
 {
     unsigned suffix_length = total > 10 && ones < 3, good = 1;
     for (unsigned i = ones; i < total; i++) {
@@ -40,6 +41,7 @@ static inline __attribute__((always_inline)) bool NAME(levels_cavlc)(const struc
         *pos += prefix + 1 + size;
         level[i] = code & 1 ? -(int32_t)((code + 1) >> 1) : (int32_t)((code + 2) >> 1);
         good &= LEVEL_FITS(level[i]);
+        *sum += (code >> 1) + 1;
         if (!suffix_length)
             suffix_length = 1;
         /* 9.2.2.1: |level| > 3 << (suffixLength - 1); levelCode + 2 is 2 * |level| or one more */
@@ -49,26 +51,27 @@ static inline __attribute__((always_inline)) bool NAME(levels_cavlc)(const struc
     return good;
 }
 
-bool NAME(h264_cavlc_levels)(struct h264_bits *b, unsigned token, unsigned max_coeff,
-                             const uint8_t *scan, unsigned scan_shift, COEFF *out)
+uint32_t NAME(h264_cavlc_levels)(struct h264_bits *b, unsigned token, unsigned max_coeff,
+                                 const uint8_t *scan, unsigned scan_shift, COEFF *out)
 {
     unsigned ones = token & 3, total = token >> 2 & 31, zeros = 0, at, entry;
     size_t pos = b->pos + (token >> 8);
     uint64_t w = NAME(window)(b, pos);
+    uint32_t sum = ones;
     int32_t level[16];
     if (total > max_coeff)
-        return false;
+        return 0;
     for (unsigned i = 0; i < ones; i++)
         level[i] = (int32_t)(1 - 2 * (w >> (63 - i) & 1));
     pos += ones;
-    if (total > ones && !NAME(levels_cavlc)(b, &pos, ones, total, level))
-        return false;
+    if (total > ones && !NAME(levels_cavlc)(b, &pos, ones, total, level, &sum))
+        return 0;
     w = NAME(window)(b, pos);
     if (total < max_coeff) {
         entry = h264_cavlc_zeros(w, total, max_coeff);
         zeros = entry & 15;
         if (!entry || total + zeros > max_coeff)
-            return false;
+            return 0;
         pos += entry >> 4;
         w <<= entry >> 4;
     }
@@ -80,7 +83,7 @@ bool NAME(h264_cavlc_levels)(struct h264_bits *b, unsigned token, unsigned max_c
             entry = h264_cavlc_run(w, zeros);
             run = entry & 15;
             if (!entry || run > zeros)
-                return false;
+                return 0;
             pos += entry >> 4;
             zeros -= run;
             w = run > 6 || !(i & 7) ? NAME(window)(b, pos) : w << (entry >> 4);
@@ -89,7 +92,7 @@ bool NAME(h264_cavlc_levels)(struct h264_bits *b, unsigned token, unsigned max_c
         out[scan[at << scan_shift]] = (COEFF)level[i];
     }
     b->pos = pos < b->limit ? pos : b->limit;
-    return true;
+    return sum;
 }
 
 /* nC (9.2.1) of the block at column x, row y: the border of the grid is 0 where a neighbour is not
@@ -119,9 +122,9 @@ static inline int NAME(block_cavlc)(struct mb_parser *p, enum h264_nc_class colu
     }
     if (!out)
         out = NAME(new_blocks)(p, 1);
-    return NAME(h264_cavlc_levels)(b, token, max_coeff, scan, scan_shift, out)
-               ? (int)(token >> 2 & 31)
-               : -1;
+    uint32_t sum = NAME(h264_cavlc_levels)(b, token, max_coeff, scan, scan_shift, out);
+    mb_level_sum(p, sum);
+    return sum ? (int)(token >> 2 & 31) : -1;
 }
 
 /* total_coeff grid of a component of w x h blocks: borders from the neighbours, inside 0; and back
@@ -149,6 +152,7 @@ static int NAME(block_8x8_cavlc)(struct mb_parser *p, uint8_t *total, unsigned f
 {
     const uint8_t *scan = h264_scan_8x8[p->field];
     COEFF *coeff_blocks = NULL;
+    uint32_t sums = 0;
 
     for (unsigned i = 0; i < 4; i++) {
         unsigned x = mb_blk_x(first + i), y = mb_blk_y(first + i);
@@ -162,10 +166,13 @@ static int NAME(block_8x8_cavlc)(struct mb_parser *p, uint8_t *total, unsigned f
         }
         if (!coeff_blocks)
             coeff_blocks = NAME(new_blocks)(p, 4);
-        if (!NAME(h264_cavlc_levels)(&p->bits, token, 16, scan + i, 2, coeff_blocks))
+        uint32_t sum = NAME(h264_cavlc_levels)(&p->bits, token, 16, scan + i, 2, coeff_blocks);
+        if (!sum)
             return -1;
+        sums += sum;
         total[GRID((int)x, (int)y)] = (uint8_t)(token >> 2 & 31);
     }
+    mb_level_sum(p, (sums + 1) / 2); /* an 8x8 block may have twice as much */
     return coeff_blocks != NULL;
 }
 

@@ -121,11 +121,12 @@ static void parser_begin(struct mb_parser *p, struct h264_slice *slice, void *li
     p->addr = p->first_mb & ~(uint32_t)p->format.mbaff_frame;
     p->mb_x = (p->addr >> p->format.mbaff_frame) % p->mb_width;
     p->last_delta = 0;
-    p->lost_partition = false;
+    p->lost_partition = p->out_of_range = false;
     p->residual_at = SIZE_MAX;
     line_begin(p, line);
     intra_begin(p);
     h264_set_qp(p, slice->hdr.qp);
+    h264_range_begin(p);
     skipped_edge(p, &p->line.skipped);
 }
 
@@ -272,6 +273,7 @@ static int slice_decode(struct h264_slice *slice, struct h264_scratch *scratch)
     atomic_store_explicit(&slice->ready, p->addr, memory_order_release);
     h264_coeff_blocks_return(p);
     slice->lost_partition = p->lost_partition;
+    slice->out_of_range = p->out_of_range;
     return error || !p->lost_partition ? error : H264_ERR_DATA;
 }
 

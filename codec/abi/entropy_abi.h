@@ -40,11 +40,12 @@
 #define ENT_BYPASS            16 /* qpprime_y_zero_transform_bypass_flag */
 #define ENT_CAVLC             32 /* entropy_coding_mode_flag 0 */
 
-/* One slice. 60 bytes. */
+/* One slice. 64 bytes. */
 struct ent_slice {
     REC_U32 word;     /* its RBSP in the batch's bytes, in words of four */
     REC_U32 start;    /* first bit of slice data in the RBSP; CABAC: of a byte */
     REC_U32 size;     /* bytes of the RBSP; CAVLC: the last one has rbsp_stop_one_bit */
+    REC_U32 weights;  /* where its rec_scaling is, in bytes from the RBSP on; 0: all are 16 */
     REC_U32 first_mb; /* addresses [first_mb, end_mb) */
     REC_U32 end_mb;
     REC_U32 mb_width; /* PicWidthInMbs */
@@ -68,9 +69,11 @@ struct ent_slice {
 
 /* ent_result.status; 0 before the slice is begun */
 #define ENT_COMPLETE 1 /* all macroblocks up to end_mb, without an error */
-/* an error of the bitstream, or too few coefficient blocks: h264_slice_decode tells which */
-#define ENT_FAILED 2
-#define ENT_PAUSED 3 /* the next dispatch goes on */
+/* an error of the bitstream, or too few coefficient blocks, or a value of an inverse transform that
+ * is out of range: h264_slice_decode tells which */
+#define ENT_FAILED  2
+#define ENT_PAUSED  3 /* the next dispatch goes on */
+#define ENT_CHECKED 4 /* complete, and all values are in range */
 
 /* 8 bytes */
 struct ent_result {
@@ -137,7 +140,7 @@ struct ent_tables {
 };
 
 #ifndef VULKAN
-_Static_assert(sizeof(struct ent_slice) == 60, "ent_slice");
+_Static_assert(sizeof(struct ent_slice) == 64, "ent_slice");
 _Static_assert(sizeof(struct ent_result) == 8, "ent_result");
 _Static_assert(sizeof(struct ent_state) == 492, "ent_state");
 _Static_assert(sizeof(struct ent_tables) == 7448, "ent_tables");

@@ -64,11 +64,16 @@ uint8_t *gpu_entropy_slice_bytes(struct gpu_entropy_batch *b, size_t most)
     return b->up.map + p->slices * sizeof(struct ent_slice) + b->bytes;
 }
 
+static bool weights_valid(const struct ent_slice *s, size_t size)
+{
+    return !s->weights || (s->weights < size && size - s->weights >= sizeof(struct rec_scaling));
+}
+
 /* All that the shader relies on. */
 static bool slice_valid(const struct ent_slice *s, const struct batch_picture *pic, size_t size)
 {
     return s->size <= ENT_MAX_BYTES && s->size && s->start < s->size * 8 &&
-           s->size + ENT_PADDING <= size && s->first_mb >= pic->next_mb &&
+           s->size + ENT_PADDING <= size && weights_valid(s, size) && s->first_mb >= pic->next_mb &&
            s->end_mb > s->first_mb && s->end_mb <= pic->mb_count && s->mb_width >= ENT_MIN_WIDTH &&
            s->mb_width <= ENT_MAX_WIDTH && s->type <= 2 && s->model <= 3 &&
            s->num_ref[0] <= REC_MAX_REFS && s->num_ref[1] <= REC_MAX_REFS &&
@@ -166,6 +171,22 @@ static void record_dispatches(struct gpu_entropy_batch *b, struct gpu_submission
             g->vk.vkCmdBindPipeline(s->commands, VK_PIPELINE_BIND_POINT_COMPUTE, e->pipelines[i]);
             g->vk.vkCmdDispatch(s->commands, (b->slice_count + e->group - 1) / e->group, 1, 1);
         }
+}
+
+/* Of slices that are complete. */
+static void record_ranges(struct gpu_entropy_batch *b, struct gpu_submission *s)
+{
+    const struct gpu_entropy *e = b->e;
+    struct gpu *g = e->g;
+    const uint32_t rows = (b->slice_count + ENT_RANGES_ROW - 1) / ENT_RANGES_ROW;
+    gpu_work_sync(s, BARRIER_COMPUTE,
+                  ENTROPY_BIT(ENT_BIND_SLICES) | ENTROPY_BIT(ENT_BIND_BYTES) |
+                      ENTROPY_BIT(ENT_BIND_MBS) | ENTROPY_BIT(ENT_BIND_COEFFS) |
+                      ENTROPY_BIT(ENT_BIND_RESULTS),
+                  ENTROPY_BIT(ENT_BIND_RESULTS));
+    g->vk.vkCmdBindPipeline(s->commands, VK_PIPELINE_BIND_POINT_COMPUTE, e->ranges);
+    g->vk.vkCmdDispatch(s->commands,
+                        b->slice_count < ENT_RANGES_ROW ? b->slice_count : ENT_RANGES_ROW, rows, 1);
     gpu_work_stamp(s, STAMP_SLICES);
 }
 
@@ -200,6 +221,7 @@ static int submit_piece(struct gpu_entropy_batch *b)
     if (b->state == BATCH_FILLING)
         record_inputs(b, s);
     record_dispatches(b, s);
+    record_ranges(b, s);
     record_results(b, s);
     gpu_label_end(b->e->g, s->commands);
     TRY(gpu_work_submit(s));
@@ -230,7 +252,7 @@ static void read_results(struct gpu_entropy_batch *b)
             pic->gap || pic->next_mb != pic->mb_count || coeff_blocks[i] > pic->coeff_block_most;
     }
     for (uint32_t i = 0; i < b->slice_count; i++)
-        if (results[i].status != ENT_COMPLETE || results[i].mbs != b->slices[i].mb_count)
+        if (results[i].status != ENT_CHECKED || results[i].mbs != b->slices[i].mb_count)
             b->pictures[b->slices[i].picture].failed = true;
 }
 

@@ -7,6 +7,7 @@
 
 #include "shaders/entropy.spv.h"
 #include "shaders/entropy_cavlc.spv.h"
+#include "shaders/entropy_ranges.spv.h"
 
 #include <stdlib.h>
 
@@ -114,8 +115,13 @@ int gpu_entropy_prepare(struct gpu_entropy *e, bool cavlc)
 {
     const uint32_t constants[2] = {e->threads * e->group, e->group};
     VkPipeline *out = &e->pipelines[cavlc ? ENTROPY_CAVLC : ENTROPY_CABAC];
-    if (*out)
-        return GPU_OK;
+    int err = GPU_OK;
+    if (!e->ranges)
+        err =
+            gpu_pipeline_get(e->g, e->layout, shader_entropy_ranges, sizeof(shader_entropy_ranges),
+                             NULL, 0, "entropy_ranges", &e->ranges);
+    if (err < 0 || *out)
+        return err;
     if (cavlc)
         return gpu_pipeline_get(e->g, e->layout, shader_entropy_cavlc, sizeof(shader_entropy_cavlc),
                                 constants, 2, "entropy_cavlc", out);

@@ -87,7 +87,8 @@ struct gpu_entropy {
     struct gpu_buffer tables;
     const struct gpu_layout *layout;
     VkPipeline pipelines[ENTROPY_CODINGS]; /* the device's; when they are needed */
-    uint32_t threads, group;               /* of a slice; slices of a workgroup */
+    VkPipeline ranges;
+    uint32_t threads, group; /* of a slice; slices of a workgroup */
     struct gpu_entropy_batch *batches;
     uint32_t batch_count; /* less than params.batches where memory was short */
 };

@@ -287,7 +287,7 @@ static void test_export(void **state)
 {
     struct ctx c = cabac_ctx();
     struct ent_slice out;
-    uint8_t bytes[512];
+    uint8_t bytes[1024];
     size_t size = 0;
     struct h264_slice *sl;
     c.pps.extension = c.pps.transform_8x8 = 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Bindings of entropy.comp, for C and GLSL.
+ * Bindings of entropy.comp and entropy_ranges.comp, for C and GLSL.
  */
 #ifndef PELTON_ENTROPY_ARGS_H
 #define PELTON_ENTROPY_ARGS_H
@@ -21,5 +21,9 @@
 /* Slices that a workgroup decodes, one subgroup each: so many where the device allows workgroups of
  * that size (docs/performance.md). */
 #define ENT_GROUP_SLICES 8
+
+/* entropy_ranges.comp: threads of a workgroup, which has a slice; slices of a row of workgroups */
+#define ENT_RANGES_THREADS 128
+#define ENT_RANGES_ROW     32768
 
 #endif

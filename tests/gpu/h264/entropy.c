@@ -20,6 +20,7 @@
 #define BATCH_SLICES        4096
 #define BATCH_BYTES         (8u << 20)
 #define COEFF_BLOCKS_PER_MB 24
+#define SLICE_MORE          (64 + sizeof(struct rec_scaling)) /* bytes behind its own */
 
 struct arrays {
     struct rec_mb *mbs;
@@ -59,6 +60,7 @@ bool entropy_decode_cpu(struct entropy *p, struct h264_picture *pic)
     atomic_store(&pic->arrays.coeff_block_count, 0);
     for (uint32_t i = 0; i < pic->slice_count; i++) {
         good &= h264_slice_decode(&pic->slices[i], p->scratch) == H264_OK;
+        good &= !pic->slices[i].out_of_range;
         mbs += pic->slices[i].mbs_decoded;
     }
     return good && mbs == pic->mb_count;
@@ -211,7 +213,7 @@ static bool must_pass(const struct entropy *p, const struct h264_picture *pic)
     return true;
 }
 
-enum inputs { WHOLE, DAMAGED, LONGER };
+enum inputs { WHOLE, DAMAGED, LONGER, SCALED };
 
 static int judge_result(struct entropy *p, const struct h264_picture *pic, enum inputs inputs,
                         bool cpu, bool gpu)
@@ -220,12 +222,17 @@ static int judge_result(struct entropy *p, const struct h264_picture *pic, enum 
     p->passed += inputs == DAMAGED && gpu;
     p->refused += inputs == DAMAGED && !gpu;
     p->longer += inputs == LONGER;
+    p->scaled += inputs == SCALED && gpu;
+    p->out_of_range += inputs == SCALED && !gpu;
     bool wrong = inputs == LONGER ? cpu || gpu : gpu && !cpu;
-    if (!wrong && (inputs != WHOLE || gpu == cpu || !must_pass(p, pic)))
+    if (!wrong && (inputs == DAMAGED || gpu == cpu || !must_pass(p, pic)))
         return 0;
     printf("checkgpu: MISMATCH picture %" PRIu32 "%s is %s for the CPU and %s for the GPU\n",
-           pic->id, inputs == LONGER ? " with bytes behind slice data" : "", cpu ? "good" : "bad",
-           gpu ? "good" : "bad");
+           pic->id,
+           inputs == LONGER   ? " with bytes behind slice data"
+           : inputs == SCALED ? " with large scaling lists"
+                              : "",
+           cpu ? "good" : "bad", gpu ? "good" : "bad");
     return -1;
 }
 
@@ -349,6 +356,54 @@ static int run_longer(struct entropy *p, struct h264_picture **pictures, uint32_
     return err;
 }
 
+/* Parameter sets of a slice with other scaling lists, and its own. */
+struct scaled_sets {
+    struct h264_slice *slice;
+    struct h264_sps sps;
+    struct h264_pps pps;
+    const struct h264_sps *own_sps;
+    const struct h264_pps *own_pps;
+};
+
+static void scaled_begin(struct entropy *p, struct scaled_sets *s, struct h264_slice *slice)
+{
+    uint32_t most = 4u << check_random(p->env, 7);
+    uint8_t *lists = (uint8_t *)&s->sps.scaling;
+    s->slice = slice;
+    s->own_sps = slice->sps;
+    s->own_pps = slice->pps;
+    memcpy(&s->sps, slice->sps, sizeof(s->sps));
+    memcpy(&s->pps, slice->pps, sizeof(s->pps));
+    s->sps.seq_scaling_matrix_present_flag = 1;
+    s->pps.pic_scaling_matrix_present_flag = 0;
+    for (size_t i = 0; i < sizeof(struct rec_scaling); i++)
+        lists[i] = (uint8_t)(1 + check_random(p->env, most < 255 ? most : 255));
+    slice->sps = &s->sps;
+    slice->pps = &s->pps;
+}
+
+/* Random scaling lists, which change no syntax, so that values of some pictures are out of range.
+ */
+static int run_scaled(struct entropy *p, struct h264_picture **pictures, uint32_t n)
+{
+    uint32_t slices = 0, used = 0;
+    for (uint32_t i = 0; i < n; i++)
+        slices += pictures[i]->slice_count;
+    struct scaled_sets *sets = calloc(slices, sizeof(*sets));
+    if (!sets)
+        return GPU_ERR_NOMEM;
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = 0; k < pictures[i]->slice_count; k++)
+            scaled_begin(p, &sets[used++], &pictures[i]->slices[k]);
+    int err = run_batch(p, pictures, n, SCALED);
+    for (uint32_t i = 0; i < used; i++) {
+        sets[i].slice->sps = sets[i].own_sps;
+        sets[i].slice->pps = sets[i].own_pps;
+    }
+    free(sets);
+    return err;
+}
+
 static bool batch_has_room(const struct entropy *p, const struct h264_picture *pic)
 {
     size_t mbs = pic->mb_count, slices = pic->slice_count, bytes = 0;
@@ -356,10 +411,10 @@ static bool batch_has_room(const struct entropy *p, const struct h264_picture *p
         mbs += p->pictures[i]->mb_count;
         slices += p->pictures[i]->slice_count;
         for (uint32_t k = 0; k < p->pictures[i]->slice_count; k++)
-            bytes += p->pictures[i]->slices[k].nal_size + 64;
+            bytes += p->pictures[i]->slices[k].nal_size + SLICE_MORE;
     }
     for (uint32_t k = 0; k < pic->slice_count; k++)
-        bytes += pic->slices[k].nal_size + 64;
+        bytes += pic->slices[k].nal_size + SLICE_MORE;
     return p->count < BATCH_PICTURES && mbs <= BATCH_MBS && slices <= BATCH_SLICES &&
            bytes <= BATCH_BYTES;
 }
@@ -371,6 +426,8 @@ static int run_pending(struct entropy *p)
         err = run_damaged(p, p->pictures, p->count);
     if (err == 0 && p->count && p->damage)
         err = run_longer(p, p->pictures, p->count);
+    for (unsigned round = 0; round < p->damage && err == 0 && p->count; round++)
+        err = run_scaled(p, p->pictures, p->count);
     for (uint32_t i = 0; i < p->count; i++)
         h264_picture_unref(p->pictures[i]);
     p->count = 0;
@@ -468,8 +525,10 @@ int check_entropy(struct check_env *env, const char *const *paths, unsigned coun
                err ? "FAILED" : "ok", env->pictures - before, p.equal - equal);
     }
     printf("checkgpu entropy: %lu pictures, %lu macroblocks, %lu equal; damaged: %lu refused, %lu "
-           "as the CPU has them; %lu with bytes behind slice data refused\n",
-           env->pictures, env->mbs, p.equal, p.refused, p.passed, p.longer);
+           "as the CPU has them; %lu with bytes behind slice data refused; other scaling lists: "
+           "%lu in range, %lu not\n",
+           env->pictures, env->mbs, p.equal, p.refused, p.passed, p.longer, p.scaled,
+           p.out_of_range);
     entropy_close(&p);
     return err ? -1 : 0;
 }

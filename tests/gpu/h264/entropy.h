@@ -18,11 +18,12 @@ struct entropy {
     struct h264_scratch *scratch;
     struct h264_picture **pictures; /* that the GPU can decode */
     uint32_t count, capacity, most;
-    bool keep;                     /* all of them, else a batch at a time */
-    unsigned damage;               /* rounds */
-    unsigned long equal;           /* pictures that both have decoded */
-    unsigned long refused, passed; /* damaged pictures */
-    unsigned long longer;          /* pictures with bytes behind slice data: both refuse them */
+    bool keep;                          /* all of them, else a batch at a time */
+    unsigned damage;                    /* rounds */
+    unsigned long equal;                /* pictures that both have decoded */
+    unsigned long refused, passed;      /* damaged pictures */
+    unsigned long scaled, out_of_range; /* pictures with other scaling lists: as the CPU, refused */
+    unsigned long longer; /* pictures with bytes behind slice data: both refuse them */
     /* one picture of two is fetched into the first, coefficients of some of these into the other */
     struct gpu_arena *arena, *device_arena;
     uint8_t *arena_memory, *device_memory;
