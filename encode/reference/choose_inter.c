@@ -16,7 +16,11 @@ static const struct {
 
 /* Bits of an intra macroblock in a P slice beyond those in an I slice: its type, and again what
  * predictions from source samples flatter */
-#define INTRA_BITS 32
+#define INTRA_BITS 40
+
+/* Intra16x16 may cost this share more than inter prediction: half a macroblock's border averages
+ * noise, which a reference picture repeats. */
+#define WHOLE_SHARE 8
 
 /* P_Skip whose SATD is worth fewer bits is taken at once. */
 #define SKIP_BITS 30
@@ -91,6 +95,17 @@ static bool is_parted(const struct picture_work *w, uint32_t mb)
     return parted;
 }
 
+/* Is intra prediction the better one? inter: what inter prediction costs */
+static bool intra_wins(const struct picture_work *w, const struct intra_choice *intra,
+                       uint32_t inter)
+{
+    if (intra->cost == UINT32_MAX)
+        return false;
+    if (intra->kind == REC_MB_INTRA_16X16)
+        inter += inter / WHOLE_SHARE;
+    return intra->kind_cost[intra->kind] + w->lambda * INTRA_BITS / 16 < inter;
+}
+
 static void choose_mb(struct picture_work *w, uint32_t mb, uint32_t unused)
 {
     const struct intra_choice *intra = &w->intra[mb];
@@ -107,8 +122,7 @@ static void choose_mb(struct picture_work *w, uint32_t mb, uint32_t unused)
         if (shape < 0 && cost < w->lambda * SKIP_BITS / 16)
             return;
     }
-    if (intra->cost < UINT32_MAX &&
-        intra->kind_cost[intra->kind] + w->lambda * INTRA_BITS / 16 < best) {
+    if (intra_wins(w, intra, best)) {
         w->mbs[mb].kind = intra->kind;
         motion_clear(&w->motion[mb]);
     }

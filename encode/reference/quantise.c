@@ -14,7 +14,7 @@
 /* 16ths of a bit in these units, and the bits of a level's syntax in CABAC, about */
 #define BIT_16TH   16u
 #define COST_ZERO  (9 * BIT_16TH)  /* before the last level */
-#define COST_ONE   (55 * BIT_16TH) /* with its place and sign */
+#define COST_ONE   (68 * BIT_16TH) /* with its place and sign */
 #define COST_TWO   (24 * BIT_16TH) /* what a level above 1 has more */
 #define COST_MORE  (12 * BIT_16TH) /* and one above 2, each */
 #define COST_BLOCK (40 * BIT_16TH) /* a block with a level, and its last one */

@@ -156,11 +156,56 @@ static void test_idr_in_vain(void **state)
     decider_free(d);
 }
 
+/* Grey, and noise of each picture's own */
+static void draw_noise(struct scene *s)
+{
+    for (int c = 0; c < 3; c++) {
+        size_t size = c ? (size_t)s->width * s->height / 4 : (size_t)s->width * s->height;
+        for (size_t i = 0; i < size; i++)
+            s->plane[c][i] = (uint8_t)(116 + scene_random(25));
+    }
+}
+
+/* Intra16x16 macroblocks in the second picture of noise, of 48 */
+static unsigned count_in_noise(int qp)
+{
+    struct encoding e;
+    struct encoding_limits limits;
+    struct decider *d;
+    struct scene s;
+    char why[ENCODING_WHY];
+    unsigned count = 0;
+    encoding_default(&e, 128, 96);
+    assert_int_equal(encoding_check(&e, &limits, why), 0);
+    assert_non_null(d = decider_create(&e, &limits));
+    scene_open(&s, 128, 96);
+    for (int i = 0; i < 2; i++) {
+        draw_noise(&s);
+        decide(d, &s, &(struct decider_wish){.idr = i == 0, .qp = qp});
+        decider_accept(d);
+    }
+    for (uint32_t i = 0; i < limits.mb_width * limits.mb_height; i++)
+        count += decider_work(d)->mbs[i].kind == REC_MB_INTRA_16X16;
+    scene_close(&s);
+    decider_free(d);
+    return count;
+}
+
+/* The noise of the picture before says nothing of this one's. Macroblocks are predicted from the
+ * mean of their borders, while QP lets noise through. */
+static void test_noise(void **state)
+{
+    (void)state;
+    assert_in_range(count_in_noise(28), 44, 48);
+    assert_in_range(count_in_noise(31), 24, 48);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random),
         cmocka_unit_test(test_idr_in_vain),
+        cmocka_unit_test(test_noise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,7 +19,9 @@ layout(set = 0, binding = ENC_BIND_INTRA, scalar) readonly buffer intra_buffer
 /* Partitions of a shape in part_places, and bits of mb_type (and sub_mb_type) */
 const uvec3 shapes[4] = uvec3[4](uvec3(0, 1, 1), uvec3(1, 2, 3), uvec3(3, 2, 3), uvec3(5, 4, 9));
 
-#define INTRA_BITS 32u
+#define INTRA_BITS 40u
+/* Intra16x16 may cost this share more than inter prediction. */
+#define WHOLE_SHARE 8u
 /* P_Skip whose SATD is worth fewer bits is taken at once. */
 #define SKIP_BITS 30u
 
@@ -152,6 +154,16 @@ uint choose_shape(uvec3 shape, bool one)
     return cost;
 }
 
+/* Is intra prediction the better one? inter: what inter prediction costs */
+bool intra_wins(uint at, uint kind, uint inter)
+{
+    if (intra[at].cost == NO_COST)
+        return false;
+    if (kind == REC_MB_INTRA_16X16)
+        inter += inter / WHOLE_SHARE;
+    return intra[at].kind_cost[kind] + pictures[picture].lambda * INTRA_BITS / 16u < inter;
+}
+
 void main()
 {
     uint t = gl_LocalInvocationIndex, shape = t >> 4;
@@ -183,15 +195,13 @@ void main()
             chosen = i;
         }
     uint at = record_at(mb), kind = uint(intra[at].kind);
-    uint intra_cost = intra[at].cost == NO_COST
-                          ? NO_COST
-                          : intra[at].kind_cost[kind] + pictures[picture].lambda * INTRA_BITS / 16u;
+    bool is_intra = intra_wins(at, kind, best);
     if (chosen == 4u)
         own_set(ivec4(0, 0, 2, 2), 0, skip_mv);
-    if (intra_cost < best)
+    if (is_intra)
         own_clear();
     if (shape == chosen % 4u)
         own_store(1u - FIELD, t & 15u);
     if (t == 0u)
-        mbs[at].kind = uint8_t(intra_cost < best ? kind : REC_MB_INTER);
+        mbs[at].kind = uint8_t(is_intra ? kind : REC_MB_INTER);
 }

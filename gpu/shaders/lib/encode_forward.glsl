@@ -12,7 +12,7 @@
 
 #define BIT_16TH      16
 #define COST_ZERO     (9 * BIT_16TH)
-#define COST_ONE      (55 * BIT_16TH)
+#define COST_ONE      (68 * BIT_16TH)
 #define COST_TWO      (24 * BIT_16TH)
 #define COST_MORE     (12 * BIT_16TH)
 #define COST_BLOCK    (40 * BIT_16TH)

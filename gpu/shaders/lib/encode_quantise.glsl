@@ -44,8 +44,8 @@ void forward8(inout int v[8])
 
 /* ---- the quantiser ---- */
 
-/* Below it the nearest level is 0. */
-#define MAGNITUDE_NEAR_ONE 32
+/* Below it no level pays: a 1 costs more than none. */
+#define MAGNITUDE_NEAR_ONE ((64 * 64 + COST_ONE) / 128 + 1)
 
 /* level_of without its two costs: the lower level is the better one up to a difference of -29 from
  * 2, and of -31 from those above. */
