@@ -86,7 +86,7 @@ const struct encode_pass encode_passes[] = {
     PLANE_PASSES(ENCODE_PLANES, ENC_STEP_SOURCE),
     {SHADER(encode_analyse), .group = ENCODE_ANALYSIS, .grid = ENCODE_GRID_MB,
      .reads = BIT(PICTURES) | BIT(PLANES), .writes = BIT(ANALYSIS)},
-    {SHADER(encode_begin), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
+    {SHADER(encode_begin), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MBS, .mbs = ENC_BEGIN_MBS,
      .reads = BIT(PICTURES) | BIT(OFFSETS) | BIT(PLANES),
      .writes = BIT(MBS) | BIT(MOTION) | BIT(UNFILTERED)},
     {SHADERS(encode_search_coarse), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_SEARCH_TILE,
@@ -108,7 +108,8 @@ const struct encode_pass encode_passes[] = {
      .reads = CHOOSE_READS, .writes = CHOOSE_WRITES, .of_p = true},
     {SHADER(encode_inter), ROUND(1), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
      .reads = INTER_READS, .writes = INTER_WRITES, .of_p = true},
-    {SHADER(encode_mark), ROUND(0), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
+    {SHADER(encode_mark), ROUND(0), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MBS,
+     .mbs = ENC_MARK_MBS,
      .reads = BIT(PICTURES) | BIT(MOTION) | BIT(INTRA) | BIT(MBS) | BIT(TICKETS),
      .writes = BIT(MBS) | BIT(TICKETS)},
     {SHADER(encode_intra), .constants = {0, 0}, .constant_count = 2, .group = ENCODE_DECISIONS,
@@ -118,12 +119,12 @@ const struct encode_pass encode_passes[] = {
      .lane_spirv = shader_encode_intra_lanes, .lane_spirv_size = sizeof(shader_encode_intra_lanes),
      .grid = ENCODE_GRID_TICKETS, .wavefront = ENCODE_AT_ONCE, .reads = INTRA_READS | BIT(TICKETS),
      .writes = INTRA_WRITES | BIT(TICKETS)},
-    {SHADER(encode_scan), ROUND(0), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_RUN,
-     .reads = BIT(MBS), .writes = BIT(RUNS)},
-    {SHADER(encode_scan), ROUND(1), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_RUN,
-     .reads = BIT(MBS) | BIT(RUNS), .writes = BIT(MBS) | BIT(TOTALS)},
-    {SHADER(encode_syntax), ROUND(0), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
-     .coding = ENC_CAVLC | ENC_BINS,
+    {SHADER(encode_scan), ROUND(0), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MBS,
+     .mbs = ENC_RUN_MBS, .reads = BIT(MBS), .writes = BIT(RUNS)},
+    {SHADER(encode_scan), ROUND(1), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MBS,
+     .mbs = ENC_RUN_MBS, .reads = BIT(MBS) | BIT(RUNS), .writes = BIT(MBS) | BIT(TOTALS)},
+    {SHADER(encode_syntax), ROUND(0), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MBS,
+     .mbs = ENC_SYNTAX_MBS, .coding = ENC_CAVLC | ENC_BINS,
      .reads = BIT(PICTURES) | BIT(MBS) | BIT(MOTION) | BIT(LEVELS) | BIT(CODES),
      .writes = BIT(SYNTAX)},
     {SHADER(encode_cavlc), COUNT, .coding = ENC_CAVLC},
@@ -135,8 +136,9 @@ const struct encode_pass encode_passes[] = {
      .reads = BIT(PICTURES) | BIT(MBS) | BIT(LEVELS) | BIT(TOTALS), .writes = BIT(COEFFS)},
     {SHADER(encode_cavlc), WRITE, .coding = ENC_CAVLC},
     {SHADER(encode_bins), WRITE, .coding = ENC_BINS},
-    {SHADER(encode_strength), .group = ENCODE_DEBLOCK, .grid = ENCODE_GRID_STRENGTH,
-     .reads = BIT(PICTURES) | BIT(MBS) | BIT(MOTION), .writes = BIT(STRENGTHS) | BIT(LAST)},
+    {SHADER(encode_strength), .group = ENCODE_DEBLOCK, .grid = ENCODE_GRID_MBS,
+     .mbs = ENC_STRENGTH_MBS, .reads = BIT(PICTURES) | BIT(MBS) | BIT(MOTION),
+     .writes = BIT(STRENGTHS) | BIT(LAST)},
     {SHADER(encode_deblock), .constants = {32, 0}, .constant_count = 2, .group = ENCODE_DEBLOCK,
      .grid = ENCODE_GRID_COLUMN, .reads = BIT(PICTURES) | BIT(UNFILTERED) | BIT(STRENGTHS),
      .writes = BIT(FRAMES) | BIT(PLANES)},
@@ -174,7 +176,7 @@ void encode_pass_grid(const struct encode_pass *pass, uint32_t mb_width, uint32_
     switch (pass->grid) {
     case ENCODE_GRID_PLANE:
         xyz[0] = groups(ENC_STRIDE(width, pass->level), 4 * ENC_PLANE_WORDS);
-        xyz[1] = ENC_STRIDE(height, pass->level);
+        xyz[1] = groups(ENC_STRIDE(height, pass->level), ENC_PLANE_ROWS);
         break;
     case ENCODE_GRID_HALF_SAMPLES:
         xyz[0] = groups(ENC_STRIDE(width, 0), 4 * ENC_PLANE_WORDS);
@@ -193,11 +195,8 @@ void encode_pass_grid(const struct encode_pass *pass, uint32_t mb_width, uint32_
         xyz[0] = ENC_DIAGONAL_LENGTH(mb_width, mb_height);
         xyz[1] = 2;
         break;
-    case ENCODE_GRID_STRENGTH:
-        xyz[0] = groups(mb_width * mb_height, ENC_STRENGTH_MBS);
-        break;
-    case ENCODE_GRID_RUN:
-        xyz[0] = groups(mb_width * mb_height, ENC_RUN_MBS);
+    case ENCODE_GRID_MBS:
+        xyz[0] = groups(mb_width * mb_height, pass->mbs);
         break;
     case ENCODE_GRID_COLUMN:
         xyz[0] = mb_width;

@@ -17,8 +17,7 @@ enum encode_grid {
     ENCODE_GRID_SEARCH_TILE,  /* a tile of macroblocks and a reference */
     ENCODE_GRID_MB,           /* a macroblock */
     ENCODE_GRID_DIAGONAL,     /* luma or chroma of a macroblock: a dispatch for each diagonal */
-    ENCODE_GRID_STRENGTH,     /* ENC_STRENGTH_MBS macroblocks */
-    ENCODE_GRID_RUN,          /* ENC_RUN_MBS macroblocks */
+    ENCODE_GRID_MBS,          /* encode_pass.mbs macroblocks */
     ENCODE_GRID_COLUMN,       /* a part of a column of macroblocks */
     ENCODE_GRID_TICKETS,      /* luma or chroma of macroblocks, one after the other */
     ENCODE_GRID_SLICE,        /* a slice */
@@ -47,6 +46,7 @@ struct encode_pass {
     bool of_i, of_p;                 /* only I pictures, or P pictures, need it */
     uint32_t coding;                 /* only pictures with one of these ENC_* flags need it */
     uint32_t step;                   /* the first one: ENC_STEP_* */
+    uint32_t mbs;                    /* macroblocks of a workgroup */
     uint32_t level;                  /* of the plane that is written */
     uint32_t reads, writes;          /* masks of bindings */
 };

@@ -83,7 +83,7 @@ static int record_one(struct gpu *g, const struct encode_take *t,
                              sizeof(args), &args);
     g->vk.vkCmdDispatch(commands,
                         (16 * params->mb_width + 4 * ENC_PLANE_WORDS - 1) / (4 * ENC_PLANE_WORDS),
-                        16 * params->mb_height, planes);
+                        16 * params->mb_height / ENC_PLANE_ROWS, planes);
     return GPU_OK;
 }
 

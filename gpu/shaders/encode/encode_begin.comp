@@ -2,10 +2,12 @@
  *
  * Records of macroblocks before any decision: slices, which are runs of whole rows, QP, edges,
  * neighbours. Motion: none. Where all of the picture is skipped: that of P_Skip, and the samples of
- * the newest reference. Grid: macroblocks in x, pictures in z.
+ * the newest reference. Grid: groups of macroblocks in x, pictures in z.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
+#define SEARCH_MBS     ENC_BEGIN_MBS
+#define SEARCH_THREADS (16 * SEARCH_MBS)
 #include "gpu/shaders/lib/encode_search.glsl"
 #include "gpu/shaders/lib/encode_motion.glsl"
 #include "gpu/shaders/lib/encode_samples.glsl"
@@ -74,7 +76,7 @@ void samples_repeat()
 {
     uint set = uint(pictures[picture].reference[0]);
     bool chroma = (uint(pictures[picture].flags) & ENC_CHROMA) != 0u;
-    for (uint i = gl_LocalInvocationIndex; i < (chroma ? 384u : 256u); i += SEARCH_THREADS) {
+    for (uint i = mb_thread(); i < (chroma ? 384u : 256u); i += MB_THREADS) {
         ivec3 at = sample_place(i);
         int from = at.z == 0 ? int(plane_origin(set, 0u)) + at.y * int(plane_stride(0u)) + at.x
                              : int(chroma_origin(set, uint(at.z) - 1u)) +
@@ -85,8 +87,10 @@ void samples_repeat()
 
 void main()
 {
-    uint t = gl_LocalInvocationIndex;
+    uint t = mb_thread();
     search_begin();
+    if (!mb_is_there())
+        return;
     bool skip = (uint(pictures[picture].flags) & ENC_SKIP_ALL) != 0u;
     own_clear();
     if (skip) {

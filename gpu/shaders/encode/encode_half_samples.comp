@@ -7,9 +7,9 @@
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
-#extension GL_EXT_control_flow_attributes : require
 #include "gpu/shaders/lib/encode_planes.glsl"
 
+#undef ROWS
 #define ROWS ENC_HALF_SAMPLE_ROWS
 #define TAPS 6
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Luma of a frame into its set of planes, with the margin around it. A thread has a word of four
- * samples. Grid: words of the plane and its margins in x, rows in y, pictures in z.
+ * samples in each of ROWS rows. Grid: words of the plane and its margins in x, groups of rows in y,
+ * pictures in z.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -14,12 +15,16 @@ layout(set = 0, binding = ENC_BIND_FRAMES, scalar) readonly buffer frame_buffer
 
 void main()
 {
-    ivec2 size = ivec2(luma_width(), luma_height()), at = word_at(), from = inside(at, size);
-    uint picture = gl_WorkGroupID.z, set = set_made(picture);
-    if (any(greaterThanEqual(at, size + ENC_MARGIN)) || set_is_made(picture))
+    ivec2 size = ivec2(luma_width(), luma_height()), at = word_at();
+    uint picture = gl_WorkGroupID.z, set = set_made(picture), words[ROWS];
+    uint first = picture * ENC_FRAME_SIZE(luma_width(), luma_height());
+    if (at.x >= size.x + ENC_MARGIN || set_is_made(picture))
         return;
-    uint word = frames[(picture * ENC_FRAME_SIZE(luma_width(), luma_height()) +
-                        uint(from.y * size.x + from.x)) >>
-                       2];
-    plane_words[word_place(set, 0u, at)] = repeated(word, at.x, size.x);
+    [[unroll]] for (int i = 0; i < ROWS; i++) {
+        ivec2 from = inside(at + ivec2(0, i), size);
+        words[i] = frames[(first + uint(from.y * size.x + from.x)) >> 2];
+    }
+    [[unroll]] for (int i = 0; i < ROWS; i++)
+        if (at.y + i < size.y + ENC_MARGIN)
+            plane_words[word_place(set, 0u, at + ivec2(0, i))] = repeated(words[i], at.x, size.x);
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * What follows from all decisions: P_Skip by the true predictor, or the modes of an intra
- * macroblock, and its bit for the wavefront. Grid: macroblocks in x, pictures in z.
+ * macroblock, and its bit for the wavefront. Grid: groups of macroblocks in x, pictures in z.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
+#define SEARCH_MBS     ENC_MARK_MBS
+#define SEARCH_THREADS (8 * SEARCH_MBS)
 #include "gpu/shaders/lib/encode_search.glsl"
 #include "gpu/shaders/lib/encode_motion.glsl"
 #include "gpu/shaders/lib/encode_marks.glsl"
@@ -29,7 +31,7 @@ void main()
     search_begin();
     uint at = record_at(mb);
     around_load();
-    if (gl_LocalInvocationIndex > 0u)
+    if (mb_thread() > 0u || !mb_is_there())
         return;
     if (uint(mbs[at].kind) != REC_MB_INTER) {
         mark_intra(at);

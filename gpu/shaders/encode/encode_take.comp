@@ -2,14 +2,18 @@
  *
  * A frame that lies on the device, as whole macroblocks: the last column and row repeat. Luma goes
  * where encode_load takes it, chroma into the source's set of planes. A thread has a word of four
- * samples. Grid: words of a row of luma in x, rows of luma in y, planes in z.
+ * samples in each of ROWS rows. Grid: words of a row of luma in x, groups of its rows in y, planes
+ * in z.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_EXT_shader_explicit_arithmetic_types_int8 : require
 #extension GL_EXT_shader_explicit_arithmetic_types_int16 : require
 #include "gpu/shaders/lib/encode_args.h"
+
+#define ROWS ENC_PLANE_ROWS
 
 layout(local_size_x = ENC_PLANE_WORDS) in;
 
@@ -40,20 +44,26 @@ uint ended(uint word, uint x, uint last)
 
 void main()
 {
-    uvec2 at = uvec2(4u * gl_GlobalInvocationID.x, gl_GlobalInvocationID.y);
+    uvec2 at = uvec2(4u * gl_GlobalInvocationID.x, ROWS * gl_GlobalInvocationID.y);
     uvec2 whole = 16u * uvec2(args.mb_width, args.mb_height);
     uint plane = gl_WorkGroupID.z, w = whole.x, h = whole.y, half_of = min(plane, 1u);
     uvec2 last = ((uvec2(args.width, args.height) + half_of) >> half_of) - 1u;
     whole >>= half_of;
     if (any(greaterThanEqual(at, whole)))
         return;
-    uint row = args.offset[plane] + min(at.y, last.y) * args.stride[plane];
-    uint word = ended(host[row + (min(at.x, last.x) >> 2)], at.x, last.x);
-    uint place = at.y * whole.x + at.x;
-    if (plane == 0u)
-        frames[(args.picture * ENC_FRAME_SIZE(w, h) + place) >> 2] = word;
-    else
-        plane_words[(args.set * ENC_SET_SIZE(w, h) + ENC_CHROMA_AT(w, h) +
-                     (plane - 1u) * (w * h / 4u) + place) >>
-                    2] = word;
+    uint words[ROWS];
+    [[unroll]] for (uint i = 0u; i < ROWS; i++) {
+        uint row = args.offset[plane] + min(at.y + i, last.y) * args.stride[plane];
+        words[i] = host[row + (min(at.x, last.x) >> 2)];
+    }
+    uint to = plane == 0u ? args.picture * ENC_FRAME_SIZE(w, h)
+                          : args.set * ENC_SET_SIZE(w, h) + ENC_CHROMA_AT(w, h) +
+                                (plane - 1u) * (w * h / 4u);
+    [[unroll]] for (uint i = 0u; i < ROWS; i++) {
+        uint place = (to + (at.y + i) * whole.x + at.x) >> 2, word = ended(words[i], at.x, last.x);
+        if (plane == 0u)
+            frames[place] = word;
+        else
+            plane_words[place] = word;
+    }
 }

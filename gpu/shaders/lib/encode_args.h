@@ -62,9 +62,10 @@
 /* Bytes of a frame: in 4:0:0 chroma takes room, too. */
 #define ENC_FRAME_SIZE(w, h) ((w) * (h)*3u / 2u)
 
-/* Words of four samples of a workgroup that makes planes; rows of a thread of encode_half_samples
- */
+/* Words of four samples of a workgroup that makes planes, and its rows; rows of a thread of
+ * encode_half_samples */
 #define ENC_PLANE_WORDS      64
+#define ENC_PLANE_ROWS       4
 #define ENC_HALF_SAMPLE_ROWS 4
 
 /* Of macroblocks: diagonals x + 2 y = constant, and macroblocks of the longest one; words of their
@@ -78,8 +79,11 @@
 /* Macroblocks of a run, whose coefficient blocks are added up by a workgroup */
 #define ENC_RUN_MBS 32
 
-/* Macroblocks of a workgroup of encode_strength */
+/* Macroblocks of a workgroup of passes that do little with each */
 #define ENC_STRENGTH_MBS 4
+#define ENC_BEGIN_MBS    8
+#define ENC_MARK_MBS     16
+#define ENC_SYNTAX_MBS   2
 
 /* Macroblocks on each side of a tile of the coarse search */
 #define ENC_SEARCH_TILE 8

@@ -33,7 +33,7 @@ int diagonal_first(int step)
     return (max(step - int(args.mb_width) + 1, 0) + 1) / 2;
 }
 
-/* Sets the bit of the workgroup's macroblock. */
+/* Sets the bit of the thread's macroblock. */
 void mark_set()
 {
     int step = mb_at.x + 2 * mb_at.y;

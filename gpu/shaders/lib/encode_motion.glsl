@@ -51,7 +51,8 @@ int own_ref_of(uint q)
 
 void own_clear()
 {
-    [[unroll]] for (uint i = 0u; i < 4u; i++) {
+    [[unroll]] for (uint i = 0u; i < 4u; i++)
+    {
         own_mv[i] = ivec2(0);
         own_ref[i] = -1;
     }
@@ -60,18 +61,19 @@ void own_clear()
 /* place: corner and size of a partition in quadrants */
 void own_set(ivec4 place, int ref, ivec2 mv)
 {
-    [[unroll]] for (int i = 0; i < 4; i++)
-        if ((i & 1) >= place.x && (i & 1) < place.x + place.z && i >> 1 >= place.y &&
-            i >> 1 < place.y + place.w) {
-            own_mv[i] = mv;
-            own_ref[i] = ref;
-        }
+    [[unroll]] for (int i = 0; i < 4; i++) if ((i & 1) >= place.x && (i & 1) < place.x + place.z &&
+                                               i >> 1 >= place.y && i >> 1 < place.y + place.w)
+    {
+        own_mv[i] = mv;
+        own_ref[i] = ref;
+    }
 }
 
 void own_load(uint field)
 {
     uint at = motion_at(field, mb);
-    [[unroll]] for (uint i = 0u; i < 4u; i++) {
+    [[unroll]] for (uint i = 0u; i < 4u; i++)
+    {
         uint block = 8u * (i >> 1) + 2u * (i & 1u);
         own_ref[i] = int(motion[at].ref_idx[0][i]);
         own_mv[i] = ivec2(motion[at].mv[0][block][0], motion[at].mv[0][block][1]);
@@ -101,7 +103,7 @@ struct neighbour {
 
 /* Quadrants around the macroblock: four in the row above from (-1, -1) on, then two on the left */
 #define AROUND 6
-shared neighbour around[AROUND];
+shared neighbour around[SEARCH_MBS * AROUND];
 
 /* A quadrant of a macroblock beside it that was decoded before, in its slice */
 neighbour neighbour_load(ivec2 quadrant)
@@ -128,9 +130,10 @@ neighbour neighbour_load(ivec2 quadrant)
 /* All threads together, before any vector is predicted */
 void around_load()
 {
-    int t = int(gl_LocalInvocationIndex);
-    if (t < AROUND)
-        around[t] = neighbour_load(t < 4 ? ivec2(t - 1, -1) : ivec2(-1, t - 4));
+    int t = int(mb_thread());
+    if (t < AROUND && mb_is_there())
+        around[AROUND * mb_here() + t] =
+            neighbour_load(t < 4 ? ivec2(t - 1, -1) : ivec2(-1, t - 4));
     barrier();
 }
 
@@ -142,7 +145,7 @@ neighbour neighbour_at(ivec2 quadrant)
         return neighbour(true, own_ref_of(i), own_ref_of(i) < 0 ? ivec2(0) : own_mv_of(i));
     if (quadrant.x > 1 && quadrant.y >= 0)
         return neighbour(false, -1, ivec2(0));
-    return around[quadrant.y < 0 ? quadrant.x + 1 : quadrant.y + 4];
+    return around[AROUND * int(mb_here()) + (quadrant.y < 0 ? quadrant.x + 1 : quadrant.y + 4)];
 }
 
 /* C, or D where C is not available (8.4.1.3.2) */
@@ -201,8 +204,7 @@ ivec2 predict_skip()
 bool own_is(ivec2 mv)
 {
     bool good = true;
-    [[unroll]] for (int i = 0; i < 4; i++)
-        good = good && own_ref[i] == 0 && own_mv[i] == mv;
+    [[unroll]] for (int i = 0; i < 4; i++) good = good && own_ref[i] == 0 && own_mv[i] == mv;
     return good;
 }
 

@@ -6,6 +6,8 @@
 #ifndef PELTON_ENCODE_ORDER_GLSL
 #define PELTON_ENCODE_ORDER_GLSL
 
+#extension GL_EXT_control_flow_attributes : require
+
 layout(set = 0, binding = ENC_BIND_LEVELS, scalar) readonly buffer level_buffer
 {
     int16_t levels[];
@@ -75,13 +77,22 @@ int level_of(uint i)
     return int(levels[level_base + level_step * codes.order[order_from + order_step * i]]);
 }
 
+/* Of the first 16. No load waits for another one. */
+uint sixteen_places(uint from)
+{
+    uint places = 0u, last = min(block_count - from, 16u) - 1u;
+    [[unroll]] for (uint i = 0u; i < 16u; i++)
+        places |= (level_of(from + min(i, last)) != 0 && i <= last ? 1u : 0u) << i;
+    return places;
+}
+
 /* Places of the levels that are not 0, of the first 32 from `from` on: bits */
 uint block_places(uint from)
 {
-    uint places = 0u;
-    for (uint i = 0u; block_coded && i < min(block_count - from, 32u); i++)
-        places |= (level_of(from + i) != 0 ? 1u : 0u) << i;
-    return places;
+    if (!block_coded)
+        return 0u;
+    uint places = sixteen_places(from);
+    return block_count > from + 16u ? places | sixteen_places(from + 16u) << 16 : places;
 }
 
 #endif

@@ -6,7 +6,10 @@
 #ifndef PELTON_ENCODE_PLANES_GLSL
 #define PELTON_ENCODE_PLANES_GLSL
 
+#extension GL_EXT_control_flow_attributes : require
 #include "gpu/shaders/lib/encode_common.glsl"
+
+#define ROWS ENC_PLANE_ROWS
 
 layout(local_size_x = ENC_PLANE_WORDS) in;
 
@@ -15,10 +18,10 @@ layout(set = 0, binding = ENC_BIND_PLANES, scalar) buffer plane_buffer
     uint plane_words[];
 };
 
-/* The first sample of the thread's word */
+/* The first sample of the thread's words, which lie in ROWS rows */
 ivec2 word_at()
 {
-    return ivec2(4u * gl_GlobalInvocationID.x, gl_GlobalInvocationID.y) - ENC_MARGIN;
+    return ivec2(4u * gl_GlobalInvocationID.x, ROWS * gl_GlobalInvocationID.y) - ENC_MARGIN;
 }
 
 /* The nearest word in the picture */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Shared by the searches in whole samples (encode/reference/search_motion.c): a workgroup has a
- * macroblock and a reference.
+ * macroblock and a reference. In passes that do little with each it has SEARCH_MBS macroblocks,
+ * each of them MB_THREADS threads.
  */
 #ifndef PELTON_ENCODE_SEARCH_GLSL
 #define PELTON_ENCODE_SEARCH_GLSL
@@ -11,7 +12,11 @@
 #ifndef SEARCH_THREADS
 #define SEARCH_THREADS 64
 #endif
-#define NO_COST 0xffffffffu
+#ifndef SEARCH_MBS
+#define SEARCH_MBS 1
+#endif
+#define MB_THREADS (SEARCH_THREADS / SEARCH_MBS)
+#define NO_COST    0xffffffffu
 
 layout(local_size_x = SEARCH_THREADS) in;
 
@@ -37,14 +42,31 @@ shared uint keys[2]; /* of least */
 uint picture, reference, mb;
 ivec2 mb_at;
 
-/* Grid: macroblocks in x, references in y, pictures in z */
+/* The thread's number in its macroblock, and the macroblock's in the workgroup */
+uint mb_thread()
+{
+    return gl_LocalInvocationIndex % MB_THREADS;
+}
+
+uint mb_here()
+{
+    return SEARCH_MBS > 1 ? gl_LocalInvocationIndex / MB_THREADS : 0u;
+}
+
+/* Grid: macroblocks in x, references in y, pictures in z. With SEARCH_MBS the last workgroup may
+ * have some that are not there: see mb_is_there. */
 bool search_begin()
 {
     picture = gl_WorkGroupID.z;
     reference = gl_WorkGroupID.y;
-    mb = gl_WorkGroupID.x;
+    mb = gl_WorkGroupID.x * SEARCH_MBS + mb_here();
     mb_at = ivec2(mb % args.mb_width, mb / args.mb_width);
     return reference < pictures[picture].ref_count;
+}
+
+bool mb_is_there()
+{
+    return SEARCH_MBS == 1 || mb < args.mb_width * args.mb_height;
 }
 
 /* The results of a macroblock in this reference */
