@@ -16,6 +16,7 @@
 /* A batch that runs */
 struct store_batch {
     bool running;
+    double begun;
     uint32_t count;
     struct encode_job **jobs;
     struct enc_picture *heads;
@@ -185,6 +186,13 @@ void encode_store_count(struct encode_store *s, struct gpu_encoder_counts *sums)
 
 /* ---- a batch ---- */
 
+static double seconds_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 static int batch_analyse(struct encode_store *s, struct store_batch *b)
 {
     for (uint32_t i = 0; i < b->count; i++) {
@@ -209,8 +217,10 @@ static int batch_decide(struct encode_store *s, struct store_batch *b)
                             &ticket);
     if (err == GPU_OK)
         err = gpu_encode_wait(s->encode, ticket, b->results);
-    for (uint32_t i = 0; err == GPU_OK && i < b->count; i++)
+    for (uint32_t i = 0; err == GPU_OK && i < b->count; i++) {
+        b->results[i].spent.waited = b->begun - b->jobs[i]->handed;
         b->jobs[i]->result = b->results[i];
+    }
     return err;
 }
 
@@ -232,13 +242,6 @@ static void batch_take(struct encode_store *s, struct store_batch *b)
     s->waiting -= b->count;
 }
 
-static double seconds_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Pictures of a batch whose records came */
 static uint32_t batch_records(const struct encode_store *s, const struct store_batch *b)
 {
@@ -251,8 +254,8 @@ static uint32_t batch_records(const struct encode_store *s, const struct store_b
 /* With the lock, which is free while the batch runs */
 static void batch_run(struct encode_store *s, struct store_batch *b)
 {
-    double begun = seconds_now();
     int err;
+    b->begun = seconds_now();
     batch_take(s, b);
     b->running = true;
     pthread_mutex_unlock(&s->lock);
@@ -267,7 +270,7 @@ static void batch_run(struct encode_store *s, struct store_batch *b)
     s->counts.batches += !analysis;
     s->counts.pictures += analysis ? 0 : b->count;
     s->counts.records += analysis ? 0 : batch_records(s, b);
-    *(analysis ? &s->counts.analyse_s : &s->counts.decide_s) += seconds_now() - begun;
+    *(analysis ? &s->counts.analyse_s : &s->counts.decide_s) += seconds_now() - b->begun;
     pthread_cond_broadcast(&s->changed);
 }
 
@@ -289,6 +292,7 @@ static struct store_batch *batch_due(struct encode_store *s)
 int encode_store_run(struct encode_store *s, struct encode_job *job)
 {
     struct store_batch *b;
+    job->handed = seconds_now();
     job->next = NULL;
     job->done = false;
     pthread_mutex_lock(&s->lock);

@@ -44,6 +44,7 @@ struct encode_job {
     struct gpu_encode_result result;
     /* of the store */
     struct encode_job *next;
+    double handed; /* when, in seconds */
     bool done;
     int err;
 };

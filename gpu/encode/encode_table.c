@@ -132,7 +132,7 @@ const struct encode_pass encode_passes[] = {
     {SHADER(encode_places), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_SLICE,
      .coding = ENC_CAVLC | ENC_BINS, .reads = BIT(PICTURES) | BIT(MBS) | BIT(PLACES),
      .writes = BIT(PLACES) | BIT(TOTALS) | BIT(COEFFS)},
-    {SHADER(encode_pack), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MB,
+    {SHADER(encode_pack), .group = ENCODE_PACK, .grid = ENCODE_GRID_MB,
      .reads = BIT(PICTURES) | BIT(MBS) | BIT(LEVELS) | BIT(TOTALS), .writes = BIT(COEFFS)},
     {SHADER(encode_cavlc), WRITE, .coding = ENC_CAVLC},
     {SHADER(encode_bins), WRITE, .coding = ENC_BINS},

@@ -23,12 +23,14 @@ enum encode_grid {
     ENCODE_GRID_SLICE,        /* a slice */
 };
 
-/* When a pass runs. Planes of sources; their analysis, if it is wanted; the decisions; then those
- * that make a reference of the result: deblocking, and its planes */
+/* When a pass runs. Planes of sources; their analysis, if it is wanted; the decisions; coefficient
+ * blocks without gaps, where records come to the host; then those that make a reference of the
+ * result: deblocking, and its planes */
 enum encode_group {
     ENCODE_PLANES,
     ENCODE_ANALYSIS,
     ENCODE_DECISIONS,
+    ENCODE_PACK,
     ENCODE_DEBLOCK,
     ENCODE_REFERENCES
 };

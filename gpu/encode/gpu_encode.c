@@ -135,6 +135,11 @@ static bool record_mbs(struct gpu_encode *e, struct gpu_submission *s, const str
 static int record_results(struct gpu_encode *e, struct gpu_submission *s, struct encode_batch *b,
                           const struct gpu_encode_result *results)
 {
+    bool records = false;
+    for (uint32_t i = 0; i < b->count; i++)
+        records |= !data_wanted(b, i);
+    if (records)
+        encode_record_group(e, s, b, ENCODE_PACK, false);
     for (uint32_t i = 0; i < b->count; i++) {
         b->copied[i] = coeffs_expected(e, b->stream[i]);
         if ((!data_wanted(b, i) && !record_mbs(e, s, b, i, &results[i])) ||
@@ -210,6 +215,7 @@ int gpu_encode_submit(struct gpu_encode *e, const struct enc_picture *pictures, 
                       const struct gpu_encode_result *results, uint32_t *batch)
 {
     int err = GPU_OK;
+    int64_t begun = gpu_clock_ns();
     if (!pictures_valid(e, pictures, count))
         return GPU_ERR_INVALID;
     pthread_mutex_lock(&e->lock);
@@ -224,6 +230,8 @@ int gpu_encode_submit(struct gpu_encode *e, const struct enc_picture *pictures, 
     TRY(err);
     batch_submitted(e, b, b->references);
     b->busy = true;
+    b->submitted_ns = gpu_clock_ns();
+    b->spent.recorded = 1e-9 * (double)(b->submitted_ns - begun);
     *batch = (uint32_t)(b - e->batches);
 error:
     pthread_mutex_unlock(&e->lock);
@@ -260,8 +268,13 @@ static int submit_rest(struct gpu_encode *e, struct encode_batch *b,
                        const struct gpu_encode_result *results, struct gpu_point *point)
 {
     struct gpu_submission *s;
+    bool pack = false;
     int err = GPU_OK;
     TRY(encode_begin(b, &s));
+    for (uint32_t i = 0; i < b->count; i++)
+        pack |= records_missing(e, b, i, &results[i]);
+    if (pack)
+        encode_record_group(e, s, b, ENCODE_PACK, false);
     for (uint32_t i = 0; i < b->count; i++) {
         bool records = records_missing(e, b, i, &results[i]);
         if ((records && !record_mbs(e, s, b, i, &results[i])) ||
@@ -305,9 +318,14 @@ int gpu_encode_wait(struct gpu_encode *e, uint32_t batch, struct gpu_encode_resu
     bool frames = false;
     int err = GPU_OK;
     TRY(point_wait(e, b, &b->records));
+    int64_t came_ns = gpu_clock_ns();
     TRY(take_totals(e, b, results));
-    for (uint32_t i = 0; i < b->count; i++)
+    b->spent.ran = 1e-9 * (double)(came_ns - b->submitted_ns);
+    b->spent.rest = 1e-9 * (double)(gpu_clock_ns() - came_ns);
+    for (uint32_t i = 0; i < b->count; i++) {
+        results[i].spent = b->spent;
         frames |= results[i].frame != NULL;
+    }
     if (frames)
         TRY(point_wait(e, b, &b->references));
 error:

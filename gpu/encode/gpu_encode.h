@@ -52,6 +52,15 @@ struct gpu_encode_source {
     uint32_t width, height;
 };
 
+/* Where the time of a picture's batch went, in seconds */
+struct gpu_encode_spent {
+    double waited;   /* of the store: until its batch began */
+    double recorded; /* until both submissions were recorded and submitted */
+    double ran;      /* until the host knew that the first one was complete */
+    double passes;   /* of that: the device, by timestamps; 0 without gpu_params.timestamps */
+    double rest;     /* of a third submission */
+};
+
 /* Where the records of a picture are put: host memory in a gpu_arena, by macroblock. A picture with
  * ENC_CAVLC or ENC_BINS has slice data in coeffs instead, and no records, where they have room:
  * total.units is at most ENC_BLOCKS a macroblock. */
@@ -62,6 +71,7 @@ struct gpu_encode_result {
     uint8_t *frame;        /* the filtered reconstruction; NULL: it is not wanted */
     uint32_t coeff_block_count;
     struct enc_total total;
+    struct gpu_encode_spent spent;
 };
 
 /* Decide pictures from their sources. Results lie in a gpu_arena. With ENC_LOADED the
@@ -77,7 +87,7 @@ int gpu_encode_submit(struct gpu_encode *e, const struct enc_picture *pictures, 
                       const struct gpu_encode_source *sources, const int8_t *const *offsets,
                       const struct gpu_encode_result *results, uint32_t *batch);
 /* Waits for the records of a batch, and for its frames where they are wanted. results: the same;
- * coeff_block_count and total are filled in. */
+ * coeff_block_count, total and spent are filled in. */
 int gpu_encode_wait(struct gpu_encode *e, uint32_t batch, struct gpu_encode_result *results);
 /* Both */
 int gpu_encode_decide(struct gpu_encode *e, const struct enc_picture *pictures, uint32_t count,

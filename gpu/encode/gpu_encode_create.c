@@ -145,20 +145,31 @@ static int create_pipelines(struct gpu_encode *e)
     return gpu_pipelines_make(e->g, wants, encode_pass_count);
 }
 
+/* Seconds of a submission's passes, for gpu_work_times */
+struct pass_times {
+    struct gpu_encode *encode;
+    double all;
+};
+
 static void pass_add(void *ctx, uint32_t name, double seconds)
 {
-    struct gpu_encode *e = ctx;
+    struct pass_times *t = ctx;
     if (name >= ENCODE_MAX_PASSES)
         return;
-    pthread_mutex_lock(&e->times_lock);
-    e->seconds[name] += seconds;
-    pthread_mutex_unlock(&e->times_lock);
+    t->all += seconds;
+    t->encode->seconds[name] += seconds;
 }
 
 /* gpu_work's done() */
 static void encode_done(void *ctx, const struct gpu_submission *s)
 {
-    gpu_work_times(s, pass_add, ctx);
+    struct encode_batch *b = ctx;
+    struct pass_times times = {.encode = b->encode};
+    pthread_mutex_lock(&b->encode->times_lock);
+    gpu_work_times(s, pass_add, &times);
+    if (s->last.value == b->records.value)
+        b->spent.passes = times.all;
+    pthread_mutex_unlock(&b->encode->times_lock);
 }
 
 const char *gpu_encode_time(struct gpu_encode *e, uint32_t i, double *seconds)
@@ -176,13 +187,14 @@ const char *gpu_encode_time(struct gpu_encode *e, uint32_t i, double *seconds)
 static int create_work(struct gpu_encode *e, struct encode_batch *b, enum gpu_queue_use use)
 {
     int err = gpu_queue_open(e->g, use, &b->queue);
+    b->encode = e;
     return err < 0 ? err
                    : gpu_work_create(e->g,
                                      &(struct gpu_work_params){.queues = {b->queue},
                                                                .depth = 3,
                                                                .stamps = ENCODE_MAX_PASSES,
                                                                .done = encode_done,
-                                                               .ctx = e},
+                                                               .ctx = b},
                                      &b->work);
 }
 

@@ -24,6 +24,7 @@ enum { ENCODE_STAMP_UP, ENCODE_STAMP_DOWN, ENCODE_COPIES };
 
 /* Of a batch in flight */
 struct encode_batch {
+    struct gpu_encode *encode;
     bool busy;
     uint32_t count;
     struct gpu_queue *queue;
@@ -35,6 +36,8 @@ struct encode_batch {
     struct gpu_point records, references; /* the ends of both submissions */
     uint32_t *stream, *copied;            /* by picture; coefficient blocks that are brought */
     struct enc_picture *pictures;
+    struct gpu_encode_spent spent;
+    int64_t submitted_ns;
 };
 
 struct gpu_encode {

@@ -373,6 +373,11 @@ const uint8_t *gpu_decider_frame(const void *ctx)
     return ((const struct gpu_decider *)ctx)->result.frame;
 }
 
+const struct gpu_encode_spent *gpu_decider_spent(const void *ctx)
+{
+    return &((const struct gpu_decider *)ctx)->result.spent;
+}
+
 int gpu_decider_begin(void *ctx, const struct encoding *e, const struct encoding_limits *limits,
                       struct decider_calls *out, char *why)
 {

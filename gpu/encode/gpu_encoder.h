@@ -34,6 +34,10 @@ decider_begin gpu_decider_begin;
  * without params.frames */
 const uint8_t *gpu_decider_frame(const void *ctx);
 
+/* Where the time went of the picture that was decided last. ctx: as above */
+struct gpu_encode_spent;
+const struct gpu_encode_spent *gpu_decider_spent(const void *ctx);
+
 #define GPU_ENCODER_PASSES 48
 
 /* What was done so far. Thread: any. */

@@ -6,8 +6,8 @@
  *
  * Each stream has a thread, which also codes the bits. The scenes are drawn before. It prints
  * pictures a second, the time from frame to access unit, and where it went. All of it is of what
- * follows the first picture of each stream, which makes pipelines and memory. -o writes the first
- * stream. $GPUENC_SETTINGS: a, c and s look at pictures for an adaptive quantiser, constant quality
+ * follows the first picture of each stream, which makes pipelines and memory. Then come the slowest
+ * pictures, and where their time went. -o writes the first stream. $GPUENC_SETTINGS: a, c and s look at pictures for an adaptive quantiser, constant quality
  * and scene cuts; v codes by CAVLC, r brings records to the host; d reads pictures from memory of
  * the device, as decoded frames lie there; 2, 3 or 4 is the number of slices. $GPUENC_SOURCE is a
  * clip in yuv4mpegpipe (4:2:0) instead of the scenes. $GPUENC_TIMES=no leaves out the times of
@@ -24,6 +24,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -36,10 +37,20 @@
 
 #define SCENES       16 /* at most: a stream goes through them and back */
 #define MOST_STREAMS 256
+#define SLOWEST      8 /* pictures that are told of */
 
 /* Time that passed, and that threads ran */
 struct spent {
-    double passed, ran;
+    double passed, ran, last; /* last: passed, the last time */
+};
+
+/* A picture: its push, and its last decision */
+struct pushed {
+    double seconds, analysed, decided;
+    uint32_t stream, picture;
+    uint64_t bytes;
+    struct gpu_encode_spent spent;
+    long faults, switches; /* pages that were touched first; another thread had the core */
 };
 
 struct shared {
@@ -52,7 +63,7 @@ struct shared {
     struct gpu_encode_source in_pool[SCENES];
     const char *out;
     uint64_t bytes;
-    double *seconds;    /* of each push */
+    struct pushed *pushed;
     struct spent begun; /* when all streams had their first picture; of all threads */
     struct gpu_encoder_counts first;
     pthread_barrier_t ready;
@@ -81,7 +92,7 @@ static struct spent spent_by(clockid_t clock)
 {
     struct timespec t;
     clock_gettime(clock, &t);
-    return (struct spent){now(), (double)t.tv_sec + 1e-9 * (double)t.tv_nsec};
+    return (struct spent){.passed = now(), .ran = (double)t.tv_sec + 1e-9 * (double)t.tv_nsec};
 }
 
 static struct spent spent_now(void)
@@ -99,6 +110,7 @@ static void spent_add(struct spent *sum, struct spent begun)
     struct spent end = spent_now();
     sum->passed += end.passed - begun.passed;
     sum->ran += end.ran - begun.ran;
+    sum->last = end.passed - begun.passed;
 }
 
 /* ---- a decider that counts the time in another one ---- */
@@ -169,11 +181,36 @@ static struct decider_source source_of(const struct shared *s, uint32_t i)
                    : scene_source(&s->scenes[i]);
 }
 
+static struct rusage usage_now(void)
+{
+    struct rusage u = {0};
+    getrusage(RUSAGE_THREAD, &u);
+    return u;
+}
+
+static void pushed_note(const struct stream *t, uint32_t i, double seconds, uint64_t bytes,
+                        const struct rusage *before)
+{
+    struct shared *s = t->shared;
+    struct rusage after = usage_now();
+    s->pushed[t->index * (s->pictures - 1) + i - 1] =
+        (struct pushed){.seconds = seconds,
+                        .analysed = t->analyse.last,
+                        .decided = t->decide.last,
+                        .stream = t->index,
+                        .picture = i,
+                        .bytes = bytes,
+                        .spent = *gpu_decider_spent(t->calls.ctx),
+                        .faults = after.ru_minflt - before->ru_minflt,
+                        .switches = after.ru_nivcsw - before->ru_nivcsw};
+}
+
 static void stream_push(struct stream *t, struct encoder *e, uint32_t i, FILE *out)
 {
     struct shared *s = t->shared;
     struct encoder_frame frame = {.source = source_of(s, i + t->index)};
     struct encoder_unit unit;
+    const struct rusage before = usage_now();
     struct spent begun = spent_now(), *push = &t->push;
     char why[ENCODING_WHY];
     if (encoder_push(e, &frame, &unit, why) < 0) {
@@ -182,7 +219,7 @@ static void stream_push(struct stream *t, struct encoder *e, uint32_t i, FILE *o
         return;
     }
     if (i)
-        s->seconds[t->index * (s->pictures - 1) + i - 1] = now() - begun.passed;
+        pushed_note(t, i, now() - begun.passed, unit.size, &before);
     spent_add(push, begun);
     t->bytes += i ? unit.size : 0;
     if (out)
@@ -223,10 +260,25 @@ static void *stream_thread(void *ctx)
     return NULL;
 }
 
-static int by_size(const void *a, const void *b)
+static int by_time(const void *a, const void *b)
 {
-    double x = *(const double *)a, y = *(const double *)b;
+    double x = ((const struct pushed *)a)->seconds, y = ((const struct pushed *)b)->seconds;
     return (x > y) - (x < y);
+}
+
+/* In milliseconds. passes: of running, the device's own, where times are wanted */
+static void print_slowest(const struct pushed *all, size_t count)
+{
+    printf("slowest  stream picture   kbit analysis waiting recording running passes  rest coding "
+           "faults switches\n");
+    for (size_t i = 0; i < SLOWEST && i < count; i++) {
+        const struct pushed *p = &all[count - 1 - i];
+        printf("%7.2f %7u %7u %6.0f %8.2f %7.2f %9.2f %7.2f %6.2f %5.2f %6.2f %6ld %8ld\n",
+               1e3 * p->seconds, p->stream, p->picture, 8e-3 * (double)p->bytes, 1e3 * p->analysed,
+               1e3 * p->spent.waited, 1e3 * p->spent.recorded, 1e3 * p->spent.ran,
+               1e3 * p->spent.passes, 1e3 * p->spent.rest,
+               1e3 * (p->seconds - p->analysed - p->decided), p->faults, p->switches);
+    }
 }
 
 static void print_thread(const char *name, struct spent t, double count)
@@ -249,8 +301,9 @@ static void print_threads(const struct stream *all, uint32_t streams, double cou
     print_thread("decide", decide, count);
     print_thread("accept", accept, count);
     print_thread("coding",
-                 (struct spent){push.passed - analyse.passed - decide.passed - accept.passed,
-                                push.ran - analyse.ran - decide.ran - accept.ran},
+                 (struct spent){
+                     .passed = push.passed - analyse.passed - decide.passed - accept.passed,
+                     .ran = push.ran - analyse.ran - decide.ran - accept.ran},
                  count);
 }
 
@@ -269,18 +322,19 @@ static void print_result(struct shared *s, const struct stream *all, uint32_t st
     size_t n = (size_t)streams * (s->pictures - 1);
     double sum = 0;
     gpu_encoder_count(s->encoder, &c);
-    qsort(s->seconds, n, sizeof(*s->seconds), by_size);
+    qsort(s->pushed, n, sizeof(*s->pushed), by_time);
     double count = (double)(c.pictures - s->first.pictures);
     printf("%ux%u, %u streams, %zu pictures: %.1f pictures/s, %.0f kbit a picture\n", s->width,
            s->height, streams, n, (double)n / elapsed, 8e-3 * (double)s->bytes / (double)n);
-    printf("frame to access unit: p50 %.2f ms, p99 %.2f ms\n", 1e3 * s->seconds[n / 2],
-           1e3 * s->seconds[n * 99 / 100]);
+    printf("frame to access unit: p50 %.2f ms, p99 %.2f ms\n", 1e3 * s->pushed[n / 2].seconds,
+           1e3 * s->pushed[n * 99 / 100].seconds);
     printf("CPU: %.2f ms a picture in all threads, so %.0f pictures/s at most with %ld cores\n",
            1e3 * ran / (double)n, (double)cores * (double)n / ran, cores);
     printf("batches of %.1f pictures: %.2f ms each\n",
            count / (double)(c.batches - s->first.batches),
            1e3 * (c.decide_s - s->first.decide_s) / (double)(c.batches - s->first.batches));
     print_threads(all, streams, (double)n);
+    print_slowest(s->pushed, n);
     for (int i = 0; c.pass[i] && times_wanted(); i++) {
         double seconds = c.pass_s[i] - s->first.pass_s[i];
         printf("  %-22s %8.1f us a picture\n", c.pass[i], 1e6 * seconds / count);
@@ -482,8 +536,8 @@ int main(int argc, char **argv)
     s.on_device = getenv("GPUENC_SETTINGS") && strchr(getenv("GPUENC_SETTINGS"), 'd');
     s.params.encoding.references = (uint8_t)(argc > 5 ? atoi(argv[5]) : 1);
     s.out = argc > 7 ? argv[7] : NULL;
-    s.seconds = calloc((size_t)streams * s.pictures, sizeof(*s.seconds));
-    assert_non_null(s.seconds);
+    s.pushed = calloc((size_t)streams * s.pictures, sizeof(*s.pushed));
+    assert_non_null(s.pushed);
     if (!getenv("GPUENC_SOURCE"))
         scenes_draw(&s);
     else if (!scenes_read(&s, getenv("GPUENC_SOURCE")))
@@ -491,6 +545,6 @@ int main(int argc, char **argv)
     rc = device_run(&s, streams);
     for (uint32_t i = 0; i < s.scene_count; i++)
         scene_close(&s.scenes[i]);
-    free(s.seconds);
+    free(s.pushed);
     return rc;
 }
