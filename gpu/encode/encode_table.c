@@ -5,6 +5,7 @@
 #include "gpu/encode/encode_table.h"
 
 #include "shaders/encode_analyse.spv.h"
+#include "shaders/encode_analyse_half.spv.h"
 #include "shaders/encode_begin.spv.h"
 #include "shaders/encode_bins.spv.h"
 #include "shaders/encode_cavlc.spv.h"
@@ -84,7 +85,7 @@
 
 const struct encode_pass encode_passes[] = {
     PLANE_PASSES(ENCODE_PLANES, ENC_STEP_SOURCE),
-    {SHADER(encode_analyse), .group = ENCODE_ANALYSIS, .grid = ENCODE_GRID_MB,
+    {SHADERS(encode_analyse), .group = ENCODE_ANALYSIS, .grid = ENCODE_GRID_MB,
      .reads = BIT(PICTURES) | BIT(PLANES), .writes = BIT(ANALYSIS)},
     {SHADER(encode_begin), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MBS, .mbs = ENC_BEGIN_MBS,
      .reads = BIT(PICTURES) | BIT(OFFSETS) | BIT(PLANES),

@@ -6,6 +6,7 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "gpu/shaders/lib/encode_search.glsl"
+#include "gpu/shaders/lib/encode_pairs.glsl"
 
 layout(set = 0, binding = ENC_BIND_ANALYSIS, scalar) writeonly buffer analysis_buffer
 {
@@ -18,51 +19,90 @@ layout(set = 0, binding = ENC_BIND_ANALYSIS, scalar) writeonly buffer analysis_b
 #define MIDDLE      (14 * 64)
 #define OFFSET_MOST 6
 
+/* The source from one row and four samples before the block on; the picture before from WINDOW rows
+ * and two words before it on: words of four samples */
+#define HERE_WORDS   3
+#define BEFORE_WORDS 6
+#define BEFORE_ROWS  (BLOCK + 2 * WINDOW)
+shared uint here[(BLOCK + 1) * HERE_WORDS], before[BEFORE_ROWS * BEFORE_WORDS];
 /* inter: the least sum; then sums of differences from the mean, from above and from the left */
 shared uint inter, from_mean, from_above, from_left, sum, squares;
 
-int half_at(uint set, ivec2 at)
+/* A vector's x and some of its y are a thread's: SIDE x SHARES threads. The next BLOCK threads have
+ * rows of intra prediction. */
+#define SHARES 4
+#define LARGEST ((SIDE + SHARES - 1) / SHARES)
+
+uint half_word(uint set, ivec2 at)
 {
     at += BLOCK * mb_at;
-    return int(plane_origin(set, ENC_PLANE_HALF)) + at.y * int(plane_stride(ENC_PLANE_HALF)) + at.x;
+    return plane_words[uint(int(plane_origin(set, ENC_PLANE_HALF)) +
+                            at.y * int(plane_stride(ENC_PLANE_HALF)) + at.x) >>
+                       2];
 }
 
-uint sad4(uint a, uint b)
+void tiles_load(uint t, bool has_before)
 {
-    ivec4 d = abs(ivec4(a & 255u, a >> 8 & 255u, a >> 16 & 255u, a >> 24) -
-                  ivec4(b & 255u, b >> 8 & 255u, b >> 16 & 255u, b >> 24));
-    return uint(d.x + d.y + d.z + d.w);
+    if (t < (BLOCK + 1) * HERE_WORDS)
+        here[t] = half_word(pictures[picture].source,
+                            ivec2(4 * int(t % HERE_WORDS) - 4, int(t / HERE_WORDS) - 1));
+    for (uint i = t; i < BEFORE_ROWS * BEFORE_WORDS && has_before; i += SEARCH_THREADS)
+        before[i] =
+            half_word(pictures[picture].before,
+                      ivec2(4 * int(i % BEFORE_WORDS) - 8, int(i / BEFORE_WORDS) - WINDOW));
 }
 
-/* At the i-th vector into the source picture before */
-uint inter_at(uint i)
+/* Two words of a row of a tile, from sample x on */
+uvec2 before_words(uint row, uint x)
 {
-    uint here = pictures[picture].source, before = pictures[picture].before, total = 0u;
-    ivec2 mv = ivec2(i % SIDE, i / SIDE) - WINDOW;
-    for (int y = 0; y < BLOCK; y++)
-        for (int x = 0; x < BLOCK; x += 4)
-            total += sad4(four_samples(half_at(here, ivec2(x, y))),
-                          four_samples(half_at(before, ivec2(x, y) + mv)));
-    return total;
+    uint at = row * BEFORE_WORDS + (x >> 2), shift = 8u * (x & 3u);
+    uvec3 words = uvec3(before[at], before[at + 1u], shift > 0u ? before[at + 2u] : 0u);
+    return words.xy >> shift | words.yz << 1u << 31u - shift;
 }
 
-/* A row of the block by three predictions */
-void intra_row(int y)
+/* Of a row of the block: eight differences, at most 2040 in two sums of each of two rows */
+PAIR row_sad(uint y, uvec2 words)
 {
-    uint set = pictures[picture].source, beside = BLOCK;
-    int left = int(planes[half_at(set, ivec2(-1, y))]);
-    uvec3 sums = uvec3(0u);
-    for (int i = 0; i < BLOCK; i++)
-        beside +=
-            uint(planes[half_at(set, ivec2(i, -1))]) + uint(planes[half_at(set, ivec2(-1, i))]);
-    for (int x = 0; x < BLOCK; x++) {
-        int v = int(planes[half_at(set, ivec2(x, y))]);
-        int above = int(planes[half_at(set, ivec2(x, -1))]);
-        sums += uvec3(abs(v - ivec3(int(beside >> 4), above, left)));
+    uint at = (y + 1u) * HERE_WORDS + 1u;
+    four_pairs a = pairs_of(here[at]), b = pairs_of(here[at + 1u]);
+    return pairs_sad(a, pair_of(words.x), pair_of(words.x >> 8)) +
+           pairs_sad(b, pair_of(words.y), pair_of(words.y >> 8));
+}
+
+/* The least of the sums at vectors of one x, and of y from `first` on */
+uint inter_least(uint x, uint first)
+{
+    uvec2 rows[BLOCK + LARGEST - 1];
+    uint least_sum = NO_COST;
+    [[unroll]] for (uint i = 0u; i < BLOCK + LARGEST - 1u; i++)
+        rows[i] = before_words(min(first + i, BEFORE_ROWS - 1u), x + 8u - WINDOW);
+    [[unroll]] for (uint v = 0u; v < LARGEST; v++) {
+        uint total = 0u;
+        [[unroll]] for (uint y = 0u; y < BLOCK; y += 2u)
+            total += pair_sum(row_sad(y, rows[v + y]) + row_sad(y + 1u, rows[v + y + 1u]));
+        if (first + v < SIDE)
+            least_sum = min(least_sum, total);
     }
-    atomicAdd(from_mean, sums.x);
-    atomicAdd(from_above, sums.y);
-    atomicAdd(from_left, sums.z);
+    return least_sum;
+}
+
+uint four_sum(uint word)
+{
+    uint pairs = (word & 0x00ff00ffu) + (word >> 8 & 0x00ff00ffu);
+    return (pairs & 0xffffu) + (pairs >> 16);
+}
+
+/* A row of the block by three predictions from samples around the block */
+void intra_row(uint y)
+{
+    uvec2 above = uvec2(here[1], here[2]);
+    uint beside = BLOCK + four_sum(above.x) + four_sum(above.y);
+    uint left = here[(y + 1u) * HERE_WORDS] >> 24;
+    for (uint i = 1u; i <= BLOCK; i++)
+        beside += here[i * HERE_WORDS] >> 24;
+    atomicAdd(from_mean, pair_sum(row_sad(y, uvec2((beside >> 4) * 0x01010101u))));
+    atomicAdd(from_above, pair_sum(row_sad(y, above)));
+    atomicAdd(from_left, pair_sum(row_sad(y, uvec2(left * 0x01010101u))));
 }
 
 void add_variance(uint t)
@@ -92,11 +132,12 @@ void main()
         inter = NO_COST;
         from_mean = from_above = from_left = sum = squares = 0u;
     }
+    tiles_load(t, has_before);
     barrier();
-    for (uint i = t; i < SIDE * SIDE && has_before; i += SEARCH_THREADS)
-        atomicMin(inter, inter_at(i));
-    if (t < BLOCK)
-        intra_row(int(t));
+    if (t < SIDE * SHARES && has_before)
+        atomicMin(inter, inter_least(t % SIDE, t / SIDE * LARGEST));
+    if (t >= SIDE * SHARES && t < SIDE * SHARES + BLOCK)
+        intra_row(t - SIDE * SHARES);
     add_variance(t);
     barrier();
     if (t > 0u)
