@@ -294,6 +294,13 @@ void engine_share_cores(struct engine *e, unsigned engines)
     engine_unlock(e);
 }
 
+void engine_add_encoders(struct engine *e, int count)
+{
+    engine_lock(e);
+    e->schedule.encoders += (uint32_t)count;
+    engine_unlock(e);
+}
+
 /* Sessions that exist already do not use the schedule yet. */
 static int open_device_late(struct engine *e)
 {

@@ -293,6 +293,7 @@ int transcoding_open(struct transcodings *all, const struct pelton_open_params *
     }
     t->next = all->first;
     all->first = t;
+    engine_add_encoders(all->engine, t->jpeg ? 0 : 1);
     *out = t;
     return 0;
 }
@@ -336,6 +337,7 @@ static void transcoding_end(struct transcoding **at)
     struct transcoding *t = *at;
     struct transcodings *all = t->all;
     uv_thread_join(&t->thread);
+    engine_add_encoders(all->engine, t->jpeg ? 0 : -1);
     *at = t->next;
     subscription_call_end(&t->sub, &t->stats);
     transcoding_free(t);

@@ -20,10 +20,11 @@ struct signals {
 };
 
 /* They are to be signalled, with the lock or without it. */
-static struct coder *coder_unidle(struct engine_threads *t)
+static struct coder *coder_unidle(struct engine *e)
 {
-    struct coder *c = t->idle;
-    t->idle = c->next_idle;
+    struct coder *c = e->threads.idle;
+    e->threads.idle = c->next_idle;
+    e->schedule.idle--;
     c->idle = false;
     return c;
 }
@@ -45,7 +46,7 @@ static void collect_coders(struct engine *e, struct signals *out)
 {
     uint32_t *most = &e->schedule.wakes.coders;
     for (; *most && e->threads.idle; --*most) {
-        struct coder *c = coder_unidle(&e->threads);
+        struct coder *c = coder_unidle(e);
         if (out->count < SIGNALS)
             out->coders[out->count++] = c;
         else

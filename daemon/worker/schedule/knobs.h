@@ -111,6 +111,8 @@
 #define SPLIT_WORTH_SECONDS      0.1            /* s of all coders: a queue worth help | measured */
 /* s of all coders: video so short is not worth memory of the GPU | measured */
 #define SPLIT_AUTO_SECONDS       1.0
+/* 1/n of the coders, idle: the GPU is the encoders' | by design: cores are left over */
+#define SPLIT_IDLE_PART          4
 #define SPLIT_FORGET_NS          500000000ll    /* ns without a batch | measured */
 #define SPLIT_FORGET             0.8            /* weight of measurements then | measured */
 /* batches at once, plus one for each done | measured */

@@ -68,7 +68,9 @@ struct schedule {
     struct live_watch live;
     struct window *windows;
     uint32_t window_count;
-    uint32_t ready; /* pictures of all windows */
+    uint32_t ready;    /* pictures of all windows */
+    uint32_t idle;     /* coders that have nothing to do */
+    uint32_t encoders; /* streams whose frames the device encodes */
     struct slots *stores;
     bool store_waits; /* a window waits for slots */
     uint64_t serial;  /* of the last batch */

@@ -47,7 +47,7 @@ void split_keep_blocks(struct schedule *s, struct picture *p, uint32_t coeff_blo
 bool split_is_late(const struct schedule *s, const struct picture *p);
 /* A batch came back with so many late pictures: how far the estimates can be trusted. */
 void split_learn(struct schedule *s, uint32_t late);
-/* The queue is so long that the GPU may be of use. */
+/* The queue is so long that the GPU may be of use, and encoders do not need it more. */
 bool split_worth(const struct schedule *s);
 /* There is no memory for a batch: the coders decode what waits for the GPU. */
 void split_leave(struct schedule *s);

@@ -27,6 +27,7 @@ struct split_tuning {
     uint32_t cavlc;                /* enum split_cavlc */
     uint32_t early;                /* pictures of a stream that are never the GPU's */
     uint32_t awake;                /* coders that expect a live picture, at most */
+    uint32_t idle;                 /* 1/n of the coders that are idle: encoders have the GPU */
     uint32_t rows;                 /* parts of a live picture of one slice; 1: it is one */
 };
 /* A batch has slices of like weight, or as many bytes as it can for the time of the GPU. */

@@ -290,6 +290,7 @@ static void coder_sleep(struct coder *c)
     c->idle = true;
     c->next_idle = e->threads.idle;
     e->threads.idle = c;
+    e->schedule.idle++;
     while (c->idle) {
         int64_t due = e->schedule.live.due_ns, now = now_ns();
         if (!coder_is_next(c) || due + LIVE_WATCH_AFTER_NS <= now || !e->params.live_clocks) {

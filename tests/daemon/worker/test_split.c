@@ -264,6 +264,29 @@ static void test_worth_by_queue(void **state)
     free(w);
 }
 
+/* Idle coders are so far ahead of the device that it does best to encode. */
+static void test_encoders(void **state)
+{
+    struct world *w = world(PICTURES);
+    w->s.serial = 1;
+    w->s.setting.coders = SPLIT_IDLE_PART;
+    w->s.split.cpu_rate.seconds *= SPLIT_IDLE_PART;
+    w->s.idle = 1;
+    assert_true(split_worth(&w->s)); /* nobody encodes */
+    w->s.encoders = 1;
+    assert_false(split_worth(&w->s));
+    w->s.setting.coders++;
+    assert_true(split_worth(&w->s)); /* too few are idle */
+    w->s.setting.coders--;
+    w->s.setting.tuning.idle = 1;
+    assert_true(split_worth(&w->s));
+    w->s.idle = w->s.setting.coders;
+    assert_false(split_worth(&w->s));
+    w->s.setting.entropy = ENGINE_ENTROPY_BOTH;
+    assert_true(split_worth(&w->s));
+    free(w);
+}
+
 /* Larger pictures, if the GPU has time for both: more bytes in the time of a batch. */
 static void test_bytes(void **state)
 {
@@ -439,6 +462,7 @@ int main(void)
         cmocka_unit_test(test_rate),
         cmocka_unit_test(test_learn),
         cmocka_unit_test(test_worth_by_queue),
+        cmocka_unit_test(test_encoders),
         cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_tuning),
         cmocka_unit_test(test_memory_of_others),
