@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * See row_threads.h. The caller works, too. A run is over when its rows are done and no thread
- * looks at it any more.
+ * looks at it any more. A thread that wakes up later leaves it alone, so nobody waits for it.
  */
 #include "encode/row_threads.h"
 
@@ -14,8 +14,8 @@ struct row_threads {
     pthread_mutex_t lock;
     pthread_cond_t begun, ended;
     unsigned count, busy; /* helpers; those in the present run */
-    uint64_t run;         /* number of the present one */
-    bool stop;
+    uint64_t run;         /* number of the present one, */
+    bool open, stop;      /* whose rows may be taken */
     void (*row)(void *ctx, uint32_t index);
     void *ctx;
     uint32_t rows;
@@ -44,6 +44,9 @@ static void *helper_main(void *arg)
         if (t->stop)
             break;
         seen = t->run;
+        if (!t->open)
+            continue;
+        t->busy++;
         pthread_mutex_unlock(&t->lock);
         rows_take(t);
         pthread_mutex_lock(&t->lock);
@@ -88,12 +91,13 @@ static void run_together(struct row_threads *t)
 {
     pthread_mutex_lock(&t->lock);
     atomic_store(&t->next, 0);
-    t->busy = t->count;
+    t->open = true;
     t->run++;
     pthread_cond_broadcast(&t->begun);
     pthread_mutex_unlock(&t->lock);
     rows_take(t);
     pthread_mutex_lock(&t->lock);
+    t->open = false;
     while (t->busy > 0)
         pthread_cond_wait(&t->ended, &t->lock);
     pthread_mutex_unlock(&t->lock);

@@ -9,6 +9,7 @@
 #include "encode/reference/cost.h"
 #include "encode/slice_writer.h"
 #include "gpu/encode/encode_store.h"
+#include "gpu/encode/encode_copier.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -31,11 +32,13 @@ struct gpu_encoder {
     struct gpu_encoder_params params;
     pthread_mutex_t lock;
     struct store_list *stores;
+    struct encode_copier *copier;
 };
 
 /* A stream */
 struct gpu_decider {
     struct encode_store *store;
+    struct encode_copier *copier;
     uint32_t stream;
     const struct encoding *encoding;
     const struct encoding_limits *limits;
@@ -62,8 +65,10 @@ int gpu_encoder_create(struct gpu *g, const struct gpu_encoder_params *params,
                        struct gpu_encoder **out)
 {
     struct gpu_encoder *e = calloc(1, sizeof(*e));
-    if (!e)
+    if (!e || !(e->copier = encode_copier_create())) {
+        free(e);
         return GPU_ERR_NOMEM;
+    }
     e->g = g;
     e->params = *params;
     e->params.streams = params->streams ? params->streams : STREAMS;
@@ -83,6 +88,7 @@ void gpu_encoder_free(struct gpu_encoder *e)
         free(e->stores);
         e->stores = next;
     }
+    encode_copier_free(e->copier);
     pthread_mutex_destroy(&e->lock);
     free(e);
 }
@@ -168,23 +174,13 @@ static int decider_place(struct gpu_encoder *e, struct gpu_decider *d)
 
 /* ---- a picture's input ---- */
 
-/* Whole macroblocks: the last column and row repeat. On the device encode_take does it. */
+/* Frames of the device are read by encode_take. */
 static struct gpu_encode_source source_load(struct gpu_decider *d,
                                             const struct decider_source *from)
 {
-    uint8_t *out = d->source;
     if (from->device)
         return *from->device;
-    for (int c = 0; c < (d->encoding->chroma_format_idc ? 3 : 1); c++) {
-        uint32_t width = c ? (d->encoding->width + 1) / 2 : d->encoding->width;
-        uint32_t height = c ? (d->encoding->height + 1) / 2 : d->encoding->height;
-        uint32_t size = c ? 8 : 16, whole = d->limits->mb_width * size;
-        for (uint32_t y = 0; y < d->limits->mb_height * size; y++, out += whole) {
-            const uint8_t *row = from->plane[c] + (y < height ? y : height - 1) * from->stride[c];
-            memcpy(out, row, width);
-            memset(out + width, row[width - 1], whole - width);
-        }
-    }
+    encode_copier_run(d->copier, d->encoding, d->limits, from, d->source);
     return (struct gpu_encode_source){.frame = d->source};
 }
 
@@ -385,6 +381,7 @@ int gpu_decider_begin(void *ctx, const struct encoding *e, const struct encoding
     struct gpu_encoder *encoder = ctx;
     int err = GPU_ERR_NOMEM;
     if (d) {
+        d->copier = encoder->copier;
         d->encoding = e;
         d->limits = limits;
         d->mb_count = limits->mb_width * limits->mb_height;
