@@ -21,6 +21,9 @@ struct decider_source {
     /* In place of planes: where they lie on the device, for deciders that read them there; else
      * NULL. It is theirs to define (gpu/encode/gpu_encode.h). */
     const struct gpu_encode_source *device;
+    /* The picture that follows, if it is known: the decider may look at it ahead of time. Its
+     * samples stay until it was analysed, or the decider has ended. NULL: not known */
+    const struct decider_source *next;
 };
 
 /* How a picture is decided */

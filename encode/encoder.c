@@ -168,8 +168,11 @@ static int write_slices(struct encoder *e, const struct rec_view *view,
 static int decide(const struct encoder *e, const struct encoder_frame *frame,
                   const struct decider_wish *wish, struct rec_view *view, char *why)
 {
-    int err = e->decider.ctx ? e->decider.decide(e->decider.ctx, &frame->source, wish, view)
-                             : DECIDER_LOST;
+    struct decider_source source = frame->source;
+    if (!e->analysis)
+        source.next = NULL;
+    int err =
+        e->decider.ctx ? e->decider.decide(e->decider.ctx, &source, wish, view) : DECIDER_LOST;
     if (err == 0)
         return 0;
     snprintf(why, ENCODING_WHY, "%s",

@@ -77,8 +77,8 @@ const struct gpu_device_info *engine_device(const struct engine *e);
 int engine_need_gpu(struct engine *e);
 /* So many engines of this machine have work, and each takes its share of the cores. Any thread. */
 void engine_share_cores(struct engine *e, unsigned engines);
-/* So many more streams, or fewer, whose frames the device encodes (split.h). Any thread, without the
- * lock */
+/* So many more streams, or fewer, whose frames the device encodes (split.h). Any thread, without
+ * the lock */
 void engine_add_encoders(struct engine *e, int count);
 /* that the device entropy-decodes at once; 0: the CPU does it */
 uint32_t engine_entropy_pictures(struct engine *e);

@@ -24,6 +24,7 @@ struct store_batch {
     const int8_t **offsets;
     struct gpu_encode_result *results;
     struct enc_analysis **analysis;
+    struct gpu_encode_ahead *ahead;
 };
 
 struct encode_store {
@@ -82,7 +83,9 @@ static bool store_create_lists(struct encode_store *s)
         b->offsets = calloc(n, sizeof(*b->offsets));
         b->results = calloc(n, sizeof(*b->results));
         b->analysis = calloc(n, sizeof(*b->analysis));
-        good = b->analysis && b->jobs && b->heads && b->sources && b->offsets && b->results;
+        b->ahead = calloc(n, sizeof(*b->ahead));
+        good = b->ahead && b->analysis && b->jobs && b->heads && b->sources && b->offsets &&
+               b->results;
     }
     return good;
 }
@@ -123,6 +126,7 @@ void encode_store_free(struct encode_store *s)
         free(s->batches[i].offsets);
         free(s->batches[i].results);
         free(s->batches[i].analysis);
+        free(s->batches[i].ahead);
     }
     free(s);
 }
@@ -212,9 +216,10 @@ static int batch_decide(struct encode_store *s, struct store_batch *b)
         b->sources[i] = b->jobs[i]->source;
         b->offsets[i] = b->jobs[i]->offsets;
         b->results[i] = b->jobs[i]->result;
+        b->ahead[i] = b->jobs[i]->ahead;
     }
     err = gpu_encode_submit(s->encode, b->heads, b->count, b->sources, b->offsets, b->results,
-                            &ticket);
+                            b->ahead, &ticket);
     if (err == GPU_OK)
         err = gpu_encode_wait(s->encode, ticket, b->results);
     for (uint32_t i = 0; err == GPU_OK && i < b->count; i++) {
@@ -287,6 +292,11 @@ static struct store_batch *batch_due(struct encode_store *s)
         else
             due = &s->batches[i];
     return s->waiting && (!running || 4 * s->waiting >= s->entered) ? due : NULL;
+}
+
+int encode_store_wait(struct encode_store *s, uint32_t stream)
+{
+    return gpu_encode_wait_stream(s->encode, stream);
 }
 
 int encode_store_run(struct encode_store *s, struct encode_job *job)

@@ -42,6 +42,7 @@ struct encode_job {
     struct enc_analysis *analysis; /* by macroblock, in an arena; NULL: decide */
     const int8_t *offsets;         /* of QP; NULL: none */
     struct gpu_encode_result result;
+    struct gpu_encode_ahead ahead; /* of a decision: the picture that follows, if it is known */
     /* of the store */
     struct encode_job *next;
     double handed; /* when, in seconds */
@@ -51,6 +52,9 @@ struct encode_job {
 
 /* Waits until it is done. Returns job->err. Thread: any. */
 int encode_store_run(struct encode_store *s, struct encode_job *job);
+
+/* Waits for what was looked at ahead with the stream's last job. */
+int encode_store_wait(struct encode_store *s, uint32_t stream);
 
 /* Adds what the store has done to *sums. Thread: any. */
 void encode_store_count(struct encode_store *s, struct gpu_encoder_counts *sums);

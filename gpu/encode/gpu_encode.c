@@ -46,7 +46,8 @@ static void batch_submitted(struct gpu_encode *e, struct encode_batch *b, struct
 }
 
 static int submit_references(struct gpu_encode *e, struct encode_batch *b,
-                             const struct gpu_encode_result *results)
+                             const struct gpu_encode_result *results,
+                             const struct gpu_encode_ahead *ahead)
 {
     struct gpu_submission *s;
     int err = GPU_OK;
@@ -56,6 +57,8 @@ static int submit_references(struct gpu_encode *e, struct encode_batch *b,
         if (results[i].frame && !encode_record_frame(e, s, b, i, results[i].frame))
             return GPU_ERR_INVALID;
     encode_record_group(e, s, b, ENCODE_REFERENCES, false);
+    if (ahead)
+        TRY(encode_record_ahead(e, s, b, ahead));
     gpu_work_sync_host(s, ENCODE_RESULTS);
     TRY(gpu_work_submit(s));
     b->references = s->last;
@@ -84,6 +87,30 @@ static bool pictures_valid(const struct gpu_encode *e, const struct enc_picture 
         for (uint32_t r = 0; good && r < used; r++)
             good = is_reference(e, picture->reference[r]);
     }
+    return good;
+}
+
+static bool source_valid(const struct gpu_encode *e, const struct enc_picture *picture)
+{
+    return picture->source < e->params.sources && picture->kept < 2 * e->params.streams &&
+           (picture->before == ENC_NO_SET || picture->before < e->params.sources);
+}
+
+static bool sources_valid(const struct gpu_encode *e, const struct enc_picture *pictures,
+                          uint32_t count)
+{
+    bool good = count > 0 && count <= e->params.pictures;
+    for (uint32_t i = 0; good && i < count; i++)
+        good = source_valid(e, &pictures[i]);
+    return good;
+}
+
+static bool ahead_valid(const struct gpu_encode *e, const struct gpu_encode_ahead *ahead,
+                        uint32_t count)
+{
+    bool good = true;
+    for (uint32_t i = 0; ahead && good && i < count; i++)
+        good = !ahead[i].analysis || source_valid(e, &ahead[i].picture);
     return good;
 }
 
@@ -212,11 +239,12 @@ static struct encode_batch *batch_begin(struct gpu_encode *e, const struct enc_p
 
 int gpu_encode_submit(struct gpu_encode *e, const struct enc_picture *pictures, uint32_t count,
                       const struct gpu_encode_source *sources, const int8_t *const *offsets,
-                      const struct gpu_encode_result *results, uint32_t *batch)
+                      const struct gpu_encode_result *results, const struct gpu_encode_ahead *ahead,
+                      uint32_t *batch)
 {
     int err = GPU_OK;
     int64_t begun = gpu_clock_ns();
-    if (!pictures_valid(e, pictures, count))
+    if (!pictures_valid(e, pictures, count) || !ahead_valid(e, ahead, count))
         return GPU_ERR_INVALID;
     pthread_mutex_lock(&e->lock);
     struct encode_batch *b = batch_begin(e, pictures, count);
@@ -224,7 +252,7 @@ int gpu_encode_submit(struct gpu_encode *e, const struct enc_picture *pictures, 
         err = GPU_ERR_INVALID;
     TRY(err);
     TRY(submit_records(e, b, sources, offsets, results));
-    err = submit_references(e, b, results);
+    err = submit_references(e, b, results, ahead);
     if (err < 0 && !atomic_load(&e->g->lost))
         gpu_work_drain(b->work); /* it still writes records */
     TRY(err);
@@ -337,21 +365,11 @@ error:
 
 /* ---- analysis ---- */
 
-static bool sources_valid(const struct gpu_encode *e, const struct enc_picture *pictures,
-                          uint32_t count)
-{
-    bool good = count > 0 && count <= e->params.pictures;
-    for (uint32_t i = 0; good && i < count; i++)
-        good = pictures[i].source < e->params.sources && pictures[i].kept < 2 * e->params.streams &&
-               (pictures[i].before == ENC_NO_SET || pictures[i].before < e->params.sources);
-    return good;
-}
-
 static int submit_analysis(struct gpu_encode *e, struct encode_batch *b,
                            const struct gpu_encode_source *sources,
                            struct enc_analysis *const *results)
 {
-    uint64_t at = 0, size = encode_mb_count(&e->params) * sizeof(struct enc_analysis);
+    uint64_t at = 0;
     struct gpu_submission *s;
     int err = GPU_OK;
     TRY(encode_begin_first(e, b, &s));
@@ -359,11 +377,8 @@ static int submit_analysis(struct gpu_encode *e, struct encode_batch *b,
                         &at);
     TRY(encode_record_sources(e, s, b, sources));
     gpu_work_stamp(s, encode_pass_count + ENCODE_STAMP_UP);
-    encode_record_group(e, s, b, ENCODE_PLANES, false);
-    encode_record_group(e, s, b, ENCODE_ANALYSIS, false);
-    for (uint32_t i = 0; i < b->count; i++)
-        if (!encode_record_result(e, s, b, ENC_BIND_ANALYSIS, i * size, size, results[i]))
-            return GPU_ERR_INVALID;
+    if (!encode_record_analysis(e, s, b, results))
+        return GPU_ERR_INVALID;
     gpu_work_sync_host(s, ENCODE_RESULTS);
     gpu_work_stamp(s, encode_pass_count + ENCODE_STAMP_DOWN);
     TRY(gpu_work_submit(s));
@@ -395,12 +410,20 @@ error:
     return err;
 }
 
+int gpu_encode_wait_stream(struct gpu_encode *e, uint32_t stream)
+{
+    pthread_mutex_lock(&e->lock);
+    struct gpu_point point = e->stream_done[stream];
+    pthread_mutex_unlock(&e->lock);
+    return point.value ? gpu_points_wait(e->g, &point, 1, UINT64_MAX) : GPU_OK;
+}
+
 int gpu_encode_decide(struct gpu_encode *e, const struct enc_picture *pictures, uint32_t count,
                       const struct gpu_encode_source *sources, const int8_t *const *offsets,
                       struct gpu_encode_result *results)
 {
     uint32_t batch;
-    int err = gpu_encode_submit(e, pictures, count, sources, offsets, results, &batch);
+    int err = gpu_encode_submit(e, pictures, count, sources, offsets, results, NULL, &batch);
     return err < 0 ? err : gpu_encode_wait(e, batch, results);
 }
 

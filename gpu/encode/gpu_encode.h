@@ -74,18 +74,28 @@ struct gpu_encode_result {
     struct gpu_encode_spent spent;
 };
 
+/* The picture that follows in the stream of one of a batch: its source is loaded and looked at when
+ * the batch has made its references. So nobody waits for its analysis. */
+struct gpu_encode_ahead {
+    struct enc_picture picture; /* source, before and kept count */
+    struct gpu_encode_source source;
+    struct enc_analysis *analysis; /* in an arena; NULL: it is not known yet */
+};
+
 /* Decide pictures from their sources. Results lie in a gpu_arena. With ENC_LOADED the
  * planes of a source are there already, from gpu_encode_analyse or an earlier batch. The device
  * makes a reference of its reconstruction, the set `pending`. So pictures of later batches may name
  * it, and may decide the same picture again. No picture of a batch may name a set that another one
- * makes. offsets: of QP, by macroblock; NULL, all or of a picture: none.
+ * makes. offsets: of QP, by macroblock; NULL, all or of a picture: none. ahead: by picture, or
+ * NULL.
  *
  * GPU_ERR_INVALID: a picture names a set or a place that is not there; count is 0, or more than
  * those of a batch; frames or results lie in no arena, or sources not in their host;
  * GPU_ENCODE_FLIGHT batches are in flight. */
 int gpu_encode_submit(struct gpu_encode *e, const struct enc_picture *pictures, uint32_t count,
                       const struct gpu_encode_source *sources, const int8_t *const *offsets,
-                      const struct gpu_encode_result *results, uint32_t *batch);
+                      const struct gpu_encode_result *results, const struct gpu_encode_ahead *ahead,
+                      uint32_t *batch);
 /* Waits for the records of a batch, and for its frames where they are wanted. results: the same;
  * coeff_block_count, total and spent are filled in. */
 int gpu_encode_wait(struct gpu_encode *e, uint32_t batch, struct gpu_encode_result *results);
@@ -100,6 +110,9 @@ int gpu_encode_decide(struct gpu_encode *e, const struct enc_picture *pictures, 
 int gpu_encode_analyse(struct gpu_encode *e, const struct enc_picture *pictures, uint32_t count,
                        const struct gpu_encode_source *sources,
                        struct enc_analysis *const *results);
+
+/* Waits until the last batch of a stream has ended, with what it has looked at ahead. */
+int gpu_encode_wait_stream(struct gpu_encode *e, uint32_t stream);
 
 /* GPU seconds of pass i since creation, and its name; NULL: there is no such pass. Zeros without
  * gpu_params.timestamps. */

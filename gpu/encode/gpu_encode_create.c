@@ -90,9 +90,7 @@ error:
 
 static int create_batches(struct gpu_encode *e)
 {
-    uint64_t up = e->sizes[ENC_BIND_PICTURES] + e->sizes[ENC_BIND_OFFSETS] +
-                  e->sizes[ENC_BIND_QUANTISER] + e->sizes[ENC_BIND_CODES] +
-                  4ull * e->params.pictures;
+    uint64_t up = encode_up_size(e) + 2 * e->sizes[ENC_BIND_PICTURES];
     int err = GPU_OK;
     e->coeff_blocks = calloc(e->params.streams, sizeof(*e->coeff_blocks));
     e->stream_done = calloc(e->params.streams, sizeof(*e->stream_done));
@@ -101,7 +99,11 @@ static int create_batches(struct gpu_encode *e)
         b->stream = calloc(e->params.pictures, sizeof(*b->stream));
         b->copied = calloc(e->params.pictures, sizeof(*b->copied));
         b->pictures = calloc(e->params.pictures, sizeof(*b->pictures));
-        if (!b->stream || !b->copied || !b->pictures || !e->coeff_blocks || !e->stream_done)
+        b->next = calloc(e->params.pictures, sizeof(*b->next));
+        b->next_sources = calloc(e->params.pictures, sizeof(*b->next_sources));
+        b->next_analysis = calloc(e->params.pictures, sizeof(*b->next_analysis));
+        if (!b->stream || !b->copied || !b->pictures || !b->next || !b->next_sources ||
+            !b->next_analysis || !e->coeff_blocks || !e->stream_done)
             return GPU_ERR_NOMEM;
         TRY(gpu_buffer_create(e->g, up, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, GPU_MEMORY_UPLOAD,
                               &b->up));
@@ -209,6 +211,9 @@ static void batch_free(struct gpu_encode *e, struct encode_batch *b)
     free(b->stream);
     free(b->copied);
     free(b->pictures);
+    free(b->next);
+    free(b->next_sources);
+    free(b->next_analysis);
 }
 
 int gpu_encode_create(struct gpu *g, const struct gpu_encode_params *params,

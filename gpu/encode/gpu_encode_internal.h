@@ -36,6 +36,10 @@ struct encode_batch {
     struct gpu_point records, references; /* the ends of both submissions */
     uint32_t *stream, *copied;            /* by picture; coefficient blocks that are brought */
     struct enc_picture *pictures;
+    struct enc_picture *next; /* those that follow, and where they are */
+    struct gpu_encode_source *next_sources;
+    struct enc_analysis **next_analysis;
+    uint32_t next_turn; /* their place in up alternates: one may be read yet */
     struct gpu_encode_spent spent;
     int64_t submitted_ns;
 };
@@ -86,6 +90,8 @@ void encode_record_copy(struct gpu_encode *e, struct gpu_submission *s, VkBuffer
 /* The passes of a group that a batch wants; any_p: it has P pictures */
 void encode_record_group(struct gpu_encode *e, struct gpu_submission *s,
                          const struct encode_batch *b, enum encode_group group, bool any_p);
+/* Bytes of up: the input of a batch, then the pictures that follow, twice */
+uint64_t encode_up_size(const struct gpu_encode *e);
 /* Small input of the host to a binding; *at: where up has room */
 void encode_record_input(struct gpu_encode *e, struct gpu_submission *s, struct encode_batch *b,
                          uint32_t binding, uint64_t to, const void *from, uint64_t size,
@@ -97,6 +103,12 @@ int encode_record_sources(struct gpu_encode *e, struct gpu_submission *s,
 bool encode_record_result(struct gpu_encode *e, struct gpu_submission *s,
                           const struct encode_batch *b, uint32_t binding, uint64_t from,
                           uint64_t size, const void *to);
+/* Loads and looks at pictures that follow, once all else is recorded. ahead: by picture */
+int encode_record_ahead(struct gpu_encode *e, struct gpu_submission *s, struct encode_batch *b,
+                        const struct gpu_encode_ahead *ahead);
+/* Passes and results of an analysis. False: a result lies in no arena. */
+bool encode_record_analysis(struct gpu_encode *e, struct gpu_submission *s,
+                            const struct encode_batch *b, struct enc_analysis *const *results);
 /* A reconstruction: luma, then chroma of its set */
 bool encode_record_frame(struct gpu_encode *e, struct gpu_submission *s,
                          const struct encode_batch *b, uint32_t i, uint8_t *to);

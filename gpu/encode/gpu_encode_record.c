@@ -55,6 +55,12 @@ void encode_record_group(struct gpu_encode *e, struct gpu_submission *s,
             record_pass(e, s, i, b->count);
 }
 
+uint64_t encode_up_size(const struct gpu_encode *e)
+{
+    return e->sizes[ENC_BIND_PICTURES] + e->sizes[ENC_BIND_OFFSETS] + e->sizes[ENC_BIND_QUANTISER] +
+           e->sizes[ENC_BIND_CODES] + 4ull * e->params.pictures;
+}
+
 void encode_record_input(struct gpu_encode *e, struct gpu_submission *s, struct encode_batch *b,
                          uint32_t binding, uint64_t to, const void *from, uint64_t size,
                          uint64_t *at)
@@ -115,4 +121,41 @@ bool encode_record_frame(struct gpu_encode *e, struct gpu_submission *s,
            encode_record_result(e, s, b, ENC_BIND_PLANES,
                                 set * encode_set_size(&e->params) + ENC_CHROMA_AT(w, h), luma / 2,
                                 to + luma);
+}
+
+bool encode_record_analysis(struct gpu_encode *e, struct gpu_submission *s,
+                            const struct encode_batch *b, struct enc_analysis *const *results)
+{
+    uint64_t size = encode_mb_count(&e->params) * sizeof(struct enc_analysis);
+    bool good = true;
+    encode_record_group(e, s, b, ENCODE_PLANES, false);
+    encode_record_group(e, s, b, ENCODE_ANALYSIS, false);
+    for (uint32_t i = 0; i < b->count && good; i++)
+        good = encode_record_result(e, s, b, ENC_BIND_ANALYSIS, i * size, size, results[i]);
+    return good;
+}
+
+/* The batch's two places for these pictures in up alternate. Before the next but one is written,
+ * the ring has waited for the submission that reads this one. */
+int encode_record_ahead(struct gpu_encode *e, struct gpu_submission *s, struct encode_batch *b,
+                        const struct gpu_encode_ahead *ahead)
+{
+    struct encode_batch next = *b;
+    uint64_t at = encode_up_size(e) + (b->next_turn++ & 1) * e->sizes[ENC_BIND_PICTURES];
+    next.pictures = b->next;
+    next.count = 0;
+    for (uint32_t i = 0; i < b->count; i++)
+        if (ahead[i].analysis) {
+            b->next_sources[next.count] = ahead[i].source;
+            b->next_analysis[next.count] = ahead[i].analysis;
+            b->next[next.count++] = ahead[i].picture;
+        }
+    if (!next.count)
+        return GPU_OK;
+    encode_record_input(e, s, &next, ENC_BIND_PICTURES, 0, b->next, next.count * sizeof(*b->next),
+                        &at);
+    int err = encode_record_sources(e, s, &next, b->next_sources);
+    return err < 0                                                 ? err
+           : encode_record_analysis(e, s, &next, b->next_analysis) ? GPU_OK
+                                                                   : GPU_ERR_INVALID;
 }

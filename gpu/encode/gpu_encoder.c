@@ -57,6 +57,7 @@ struct gpu_decider {
     struct rec_view view;
     struct enc_analysis *analysis; /* by macroblock */
     bool loaded;                   /* the picture's source is on the device */
+    bool ahead;                    /* the next picture is looked at with this one */
 };
 
 /* ---- life ---- */
@@ -151,6 +152,8 @@ static int decider_create_arrays(struct gpu_decider *d, struct gpu *g, bool fram
 static void gpu_decider_end(void *ctx)
 {
     struct gpu_decider *d = ctx;
+    if (d->ahead)
+        encode_store_wait(d->store, d->stream); /* it writes into the arena */
     if (d->store)
         encode_store_leave(d->store, d->stream);
     gpu_arena_free(d->arena);
@@ -185,20 +188,30 @@ static struct gpu_encode_source source_load(struct gpu_decider *d,
 }
 
 /* The same for its analysis and its decisions */
-static struct enc_picture source_head(const struct gpu_decider *d)
+static struct enc_picture source_head(const struct gpu_decider *d, uint32_t turn)
 {
     return (struct enc_picture){
-        .source = 2 * d->stream + d->turn % 2,
-        .before = d->turn ? 2 * d->stream + (d->turn + 1) % 2 : ENC_NO_SET,
-        .last = 2 * d->stream + (d->turn + 1) % 2,
-        .kept = 2 * d->stream + d->turn % 2,
+        .source = 2 * d->stream + turn % 2,
+        .before = turn ? 2 * d->stream + (turn + 1) % 2 : ENC_NO_SET,
+        .last = 2 * d->stream + (turn + 1) % 2,
+        .kept = 2 * d->stream + turn % 2,
     };
+}
+
+/* Frames of the host would need a second place to be copied to. */
+static struct gpu_encode_ahead ahead_of(const struct gpu_decider *d,
+                                        const struct decider_source *next)
+{
+    if (!next || !next->device)
+        return (struct gpu_encode_ahead){0};
+    return (struct gpu_encode_ahead){
+        .picture = source_head(d, d->turn + 1), .source = *next->device, .analysis = d->analysis};
 }
 
 static struct enc_picture picture_head(const struct gpu_decider *d, const struct decider_wish *wish)
 {
     const struct encoding *e = d->encoding;
-    struct enc_picture p = source_head(d);
+    struct enc_picture p = source_head(d, d->turn);
     p.qp = (uint32_t)wish->qp;
     p.ref_count = wish->skip ? 0 : d->ref_count;
     for (uint32_t r = 0; r < p.ref_count; r++)
@@ -308,7 +321,8 @@ static int gpu_decide(void *ctx, const struct decider_source *source,
                       const struct decider_wish *wish, struct rec_view *view)
 {
     struct gpu_decider *d = ctx;
-    struct encode_job job = {.offsets = wish->qp_offsets, .result = d->result};
+    struct encode_job job = {
+        .offsets = wish->qp_offsets, .result = d->result, .ahead = ahead_of(d, source->next)};
     d->ref_count = wish->idr ? 0 : d->accepted;
     if (!d->loaded)
         job.source = source_load(d, source);
@@ -318,6 +332,7 @@ static int gpu_decide(void *ctx, const struct decider_source *source,
     if (err < 0)
         return err;
     d->loaded = true;
+    d->ahead |= job.ahead.analysis != NULL;
     d->result = job.result;
     d->coded = d->coding && d->result.total.units <= d->mb_count * ENC_BLOCKS;
     view_begin(d);
@@ -335,16 +350,24 @@ static const struct slice_data *gpu_data(void *ctx)
     return d->coded ? d->data : NULL;
 }
 
+static int source_analyse(struct gpu_decider *d, const struct decider_source *source)
+{
+    struct encode_job job = {.source = source_load(d, source),
+                             .picture = source_head(d, d->turn),
+                             .analysis = d->analysis};
+    return encode_store_run(d->store, &job);
+}
+
 static int gpu_analyse(void *ctx, const struct decider_source *source, struct analysis_costs *costs,
                        int8_t *qp_offsets)
 {
     struct gpu_decider *d = ctx;
-    struct encode_job job = {
-        .source = source_load(d, source), .picture = source_head(d), .analysis = d->analysis};
-    int err = decider_error(encode_store_run(d->store, &job));
+    int err = decider_error(d->ahead ? encode_store_wait(d->store, d->stream)
+                                     : source_analyse(d, source));
     if (err < 0)
         return err;
     d->loaded = true;
+    d->ahead = false;
     *costs = (struct analysis_costs){0};
     for (uint32_t i = 0; i < d->mb_count; i++) {
         costs->intra += d->analysis[i].intra;

@@ -151,10 +151,25 @@ static struct gpu_encode_source source_of(const struct waiting_frame *w)
     return s;
 }
 
+/* The frame that follows, where it is sure to be the next one: it is looked at with this one. Of
+ * another pool it may have another size. */
+static const struct waiting_frame *frame_after(struct transcoding *t, const struct waiting_frame *w)
+{
+    uv_mutex_lock(&t->lock);
+    const struct waiting_frame *next = t->most == UINT32_MAX ? t->first : NULL;
+    uv_mutex_unlock(&t->lock);
+    return next && next->format.host == w->format.host && next->format.epoch == w->format.epoch
+               ? next
+               : NULL;
+}
+
 static int frame_to_h264(struct transcoding *t, struct waiting_frame *w, struct encoder_unit *unit,
                          char *why)
 {
-    const struct gpu_encode_source source = source_of(w);
+    const struct waiting_frame *after = frame_after(t, w);
+    const struct gpu_encode_source source = source_of(w),
+                                   source_after = source_of(after ? after : w);
+    const struct decider_source next = {.device = &source_after};
     const struct sequence_kind kind = {.width = w->format.width,
                                        .height = w->format.height,
                                        .gray = !strcmp(w->format.pix_fmt, "gray"),
@@ -163,6 +178,7 @@ static int frame_to_h264(struct transcoding *t, struct waiting_frame *w, struct 
                                        .time_codes = w->format.vui.pic_struct};
     w->in.pts = w->frame.pts;
     w->in.source.device = &source;
+    w->in.source.next = after ? &next : NULL;
     if (sequence_fit(&t->sequence, &kind, why) < 0)
         return PELTON_ERR_USAGE;
     int rc = sequence_push(&t->sequence, &w->in, unit, why);
@@ -201,6 +217,8 @@ static void frame_take(struct transcoding *t, struct waiting_frame *w, bool want
 {
     struct encoder_unit unit;
     char why[ENCODING_WHY];
+    if (!wanted)
+        sequence_end(&t->sequence); /* it may look at this frame */
     int rc = wanted ? frame_encode(t, w, &unit, why) : 0;
     frame_source_release(&t->source, &w->frame);
     if (rc < 0) {

@@ -143,8 +143,8 @@ static bool split_joins(const struct schedule *s)
     return s->serial && cpu_seconds_a_byte(s) * (double)s->entropy.bytes > batch_seconds(s);
 }
 
-/* Where the device encodes, too, coders that have nothing to do say that its own time is short: they
- * are ahead of it as far as they may. Then it leaves entropy decoding to them. */
+/* Where the device encodes, too, coders that have nothing to do say that its own time is short:
+ * they are ahead of it as far as they may. Then it leaves entropy decoding to them. */
 static bool split_is_encoders(const struct schedule *s)
 {
     uint32_t part = tuned(s->setting.tuning.idle, SPLIT_IDLE_PART);
@@ -156,7 +156,8 @@ bool split_worth(const struct schedule *s)
 {
     if (s->split.all || !s->entropy.first)
         return s->entropy.first != NULL;
-    return !split_is_encoders(s) && cpu_seconds_a_byte(s) * (double)s->entropy.bytes > SPLIT_WORTH_SECONDS && split_joins(s);
+    return !split_is_encoders(s) &&
+           cpu_seconds_a_byte(s) * (double)s->entropy.bytes > SPLIT_WORTH_SECONDS && split_joins(s);
 }
 
 /* ---- the choice ---- */

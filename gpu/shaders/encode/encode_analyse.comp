@@ -30,7 +30,7 @@ shared uint inter, from_mean, from_above, from_left, sum, squares;
 
 /* A vector's x and some of its y are a thread's: SIDE x SHARES threads. The next BLOCK threads have
  * rows of intra prediction. */
-#define SHARES 4
+#define SHARES  4
 #define LARGEST ((SIDE + SHARES - 1) / SHARES)
 
 uint half_word(uint set, ivec2 at)
@@ -47,9 +47,8 @@ void tiles_load(uint t, bool has_before)
         here[t] = half_word(pictures[picture].source,
                             ivec2(4 * int(t % HERE_WORDS) - 4, int(t / HERE_WORDS) - 1));
     for (uint i = t; i < BEFORE_ROWS * BEFORE_WORDS && has_before; i += SEARCH_THREADS)
-        before[i] =
-            half_word(pictures[picture].before,
-                      ivec2(4 * int(i % BEFORE_WORDS) - 8, int(i / BEFORE_WORDS) - WINDOW));
+        before[i] = half_word(pictures[picture].before,
+                              ivec2(4 * int(i % BEFORE_WORDS) - 8, int(i / BEFORE_WORDS) - WINDOW));
 }
 
 /* Two words of a row of a tile, from sample x on */

@@ -38,12 +38,12 @@ void main()
     uvec2 sums[ROWS];
     if (at.x >= size.x + ENC_MARGIN || set_is_made(gl_WorkGroupID.z))
         return;
-    [[unroll]] for (int i = 0; i < ROWS; i++)
-    {
+    [[unroll]] for (int i = 0; i < ROWS; i++) {
         ivec2 from = 2 * inside(at + ivec2(0, i), size);
         sums[i] = pairs(two_words(set, from)) + pairs(two_words(set, from + ivec2(0, 1)));
     }
-    [[unroll]] for (int i = 0; i < ROWS; i++) if (at.y + i < size.y + ENC_MARGIN)
-        plane_words[word_place(set, TO, at + ivec2(0, i))] =
-            repeated(word_of_means(sums[i]), at.x, size.x);
+    [[unroll]] for (int i = 0; i < ROWS; i++)
+        if (at.y + i < size.y + ENC_MARGIN)
+            plane_words[word_place(set, TO, at + ivec2(0, i))] =
+                repeated(word_of_means(sums[i]), at.x, size.x);
 }

@@ -51,8 +51,7 @@ int own_ref_of(uint q)
 
 void own_clear()
 {
-    [[unroll]] for (uint i = 0u; i < 4u; i++)
-    {
+    [[unroll]] for (uint i = 0u; i < 4u; i++) {
         own_mv[i] = ivec2(0);
         own_ref[i] = -1;
     }
@@ -61,19 +60,18 @@ void own_clear()
 /* place: corner and size of a partition in quadrants */
 void own_set(ivec4 place, int ref, ivec2 mv)
 {
-    [[unroll]] for (int i = 0; i < 4; i++) if ((i & 1) >= place.x && (i & 1) < place.x + place.z &&
-                                               i >> 1 >= place.y && i >> 1 < place.y + place.w)
-    {
-        own_mv[i] = mv;
-        own_ref[i] = ref;
-    }
+    [[unroll]] for (int i = 0; i < 4; i++)
+        if ((i & 1) >= place.x && (i & 1) < place.x + place.z && i >> 1 >= place.y &&
+            i >> 1 < place.y + place.w) {
+            own_mv[i] = mv;
+            own_ref[i] = ref;
+        }
 }
 
 void own_load(uint field)
 {
     uint at = motion_at(field, mb);
-    [[unroll]] for (uint i = 0u; i < 4u; i++)
-    {
+    [[unroll]] for (uint i = 0u; i < 4u; i++) {
         uint block = 8u * (i >> 1) + 2u * (i & 1u);
         own_ref[i] = int(motion[at].ref_idx[0][i]);
         own_mv[i] = ivec2(motion[at].mv[0][block][0], motion[at].mv[0][block][1]);
@@ -204,7 +202,8 @@ ivec2 predict_skip()
 bool own_is(ivec2 mv)
 {
     bool good = true;
-    [[unroll]] for (int i = 0; i < 4; i++) good = good && own_ref[i] == 0 && own_mv[i] == mv;
+    [[unroll]] for (int i = 0; i < 4; i++)
+        good = good && own_ref[i] == 0 && own_mv[i] == mv;
     return good;
 }
 

@@ -7,11 +7,12 @@
  * Each stream has a thread, which also codes the bits. The scenes are drawn before. It prints
  * pictures a second, the time from frame to access unit, and where it went. All of it is of what
  * follows the first picture of each stream, which makes pipelines and memory. Then come the slowest
- * pictures, and where their time went. -o writes the first stream. $GPUENC_SETTINGS: a, c and s look at pictures for an adaptive quantiser, constant quality
- * and scene cuts; v codes by CAVLC, r brings records to the host; d reads pictures from memory of
- * the device, as decoded frames lie there; 2, 3 or 4 is the number of slices. $GPUENC_SOURCE is a
- * clip in yuv4mpegpipe (4:2:0) instead of the scenes. $GPUENC_TIMES=no leaves out the times of
- * passes, whose stamps keep passes apart. The device is $PELTON_DEVICE, or any.
+ * pictures, and where their time went. -o writes the first stream. $GPUENC_SETTINGS: a, c and s
+ * look at pictures for an adaptive quantiser, constant quality and scene cuts; v codes by CAVLC, r
+ * brings records to the host; d reads pictures from memory of the device, as decoded frames lie
+ * there; 2, 3 or 4 is the number of slices. $GPUENC_SOURCE is a clip in yuv4mpegpipe (4:2:0)
+ * instead of the scenes. $GPUENC_TIMES=no leaves out the times of passes, whose stamps keep passes
+ * apart. The device is $PELTON_DEVICE, or any.
  */
 #include "encode/encoder.h"
 #include "gpu/encode/gpu_encode.h"
@@ -208,11 +209,13 @@ static void pushed_note(const struct stream *t, uint32_t i, double seconds, uint
 static void stream_push(struct stream *t, struct encoder *e, uint32_t i, FILE *out)
 {
     struct shared *s = t->shared;
+    const struct decider_source next = source_of(s, i + t->index + 1);
     struct encoder_frame frame = {.source = source_of(s, i + t->index)};
     struct encoder_unit unit;
     const struct rusage before = usage_now();
     struct spent begun = spent_now(), *push = &t->push;
     char why[ENCODING_WHY];
+    frame.source.next = i + 1 < s->pictures ? &next : NULL;
     if (encoder_push(e, &frame, &unit, why) < 0) {
         fprintf(stderr, "gpuenc: stream %u, picture %u: %s\n", t->index, i, why);
         s->failed = true;
@@ -300,11 +303,11 @@ static void print_threads(const struct stream *all, uint32_t streams, double cou
     print_thread("analyse", analyse, count);
     print_thread("decide", decide, count);
     print_thread("accept", accept, count);
-    print_thread("coding",
-                 (struct spent){
-                     .passed = push.passed - analyse.passed - decide.passed - accept.passed,
-                     .ran = push.ran - analyse.ran - decide.ran - accept.ran},
-                 count);
+    print_thread(
+        "coding",
+        (struct spent){.passed = push.passed - analyse.passed - decide.passed - accept.passed,
+                       .ran = push.ran - analyse.ran - decide.ran - accept.ran},
+        count);
 }
 
 static bool times_wanted(void)

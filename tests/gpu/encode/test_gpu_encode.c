@@ -5,6 +5,7 @@
  */
 #include "tests/gpu/gpuworld.h"
 
+#include "encode/analysis.h"
 #include "encode/reference/cost.h"
 #include "encode/reference/decide.h"
 #include "encode/reference/picture_work.h"
@@ -438,6 +439,83 @@ static void test_luma_alone(void **state)
     check_encoding(&e, ENCODE_AT_ONCE);
 }
 
+/* ---- analysis ---- */
+
+/* Flat blocks with hard edges, which move by some samples from picture to picture */
+static void blocks_draw(struct scene *s, int time)
+{
+    for (uint32_t y = 0; y < s->height; y++)
+        for (uint32_t x = 0; x < s->width; x++) {
+            uint32_t block = (x + 3 * (uint32_t)time) / 11 * 7 + (y + 5 * (uint32_t)time) / 6 * 13;
+            s->plane[0][y * s->width + x] =
+                (uint8_t)(block * block * 37 + (uint32_t)scene_random(1 + time));
+        }
+}
+
+static void check_analysis(const struct beside *b, struct analysis *reference,
+                           const struct decider_source *source)
+{
+    struct analysis_costs got = {0}, want;
+    int8_t *offsets = test_malloc(b->mbs);
+    want = analysis_picture(reference, source, offsets);
+    for (uint32_t mb = 0; mb < b->mbs; mb++) {
+        assert_int_equal(b->analysis[mb].qp_offset, offsets[mb]);
+        got.intra += b->analysis[mb].intra;
+        got.inter += b->analysis[mb].inter;
+    }
+    assert_int_equal(got.intra, want.intra);
+    assert_int_equal(got.inter, want.inter);
+    test_free(offsets);
+}
+
+/* The next source, looked at beside the one that is decided */
+static void look_ahead(struct beside *b, const struct enc_picture *next)
+{
+    const struct gpu_encode_ahead ahead = {
+        .picture = *next, .source = b->on_device.source, .analysis = b->analysis};
+    const struct gpu_encode_source none = {0};
+    struct enc_picture picture = {.source = next->before,
+                                  .pending = set_of(0, 0),
+                                  .qp = 30,
+                                  .flags = ENC_LOADED,
+                                  .slices = 1};
+    uint32_t batch;
+    assert_int_equal(gpu_encode_submit(b->gpu, &picture, 1, &none, NULL, b->got, &ahead, &batch),
+                     GPU_OK);
+    assert_int_equal(gpu_encode_wait(b->gpu, batch, b->got), GPU_OK);
+    assert_int_equal(gpu_encode_wait_stream(b->gpu, 0), GPU_OK);
+}
+
+static void test_analysis(void **state)
+{
+    static const enum encode_wavefront ways[] = {ENCODE_DIAGONALS, ENCODE_AT_ONCE};
+    struct encoding e;
+    struct beside b;
+    (void)state;
+    encoding_default(&e, 90, 50);
+    for (int way = 0; way < 2; way++) { /* with half floats, and without */
+        beside_open(&b, &e, ways[way]);
+        struct analysis *reference = analysis_create(&b.encoding, &b.limits);
+        struct decider_source source = scene_source(&b.scenes[0]);
+        assert_non_null(reference);
+        for (int time = 0; time < 8; time++) {
+            uint32_t set = (uint32_t)time % 2;
+            const struct enc_picture head = {.source = set, .before = time ? 1 - set : ENC_NO_SET};
+            blocks_draw(&b.scenes[0], time);
+            device_frame_fill(&b.on_device, &source);
+            memset(b.analysis, 0xff, b.mbs * sizeof(*b.analysis));
+            if (time < 4)
+                assert_int_equal(
+                    gpu_encode_analyse(b.gpu, &head, 1, &b.on_device.source, &b.analysis), GPU_OK);
+            else
+                look_ahead(&b, &head);
+            check_analysis(&b, reference, &source);
+        }
+        analysis_free(reference);
+        beside_close(&b);
+    }
+}
+
 static void test_bad(void **state)
 {
     struct gpu_encode_params params = {
@@ -508,9 +586,13 @@ static void test_bad_source(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_high),       cmocka_unit_test(test_baseline),
-        cmocka_unit_test(test_luma_alone), cmocka_unit_test(test_bad),
-        cmocka_unit_test(test_bad_source), cmocka_unit_test(no_validation_messages),
+        cmocka_unit_test(test_high),
+        cmocka_unit_test(test_baseline),
+        cmocka_unit_test(test_analysis),
+        cmocka_unit_test(test_luma_alone),
+        cmocka_unit_test(test_bad),
+        cmocka_unit_test(test_bad_source),
+        cmocka_unit_test(no_validation_messages),
     };
     return run_on_device(tests, NULL, NULL);
 }
