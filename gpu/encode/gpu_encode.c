@@ -15,6 +15,9 @@
 
 #include <string.h>
 
+#define BLOCKS_MORE 1024 /* of 32 bytes: they take a microsecond */
+#define ASK_NS      300000
+
 /* ---- submissions ---- */
 
 /* With the lock, as all that records */
@@ -35,6 +38,14 @@ static int encode_begin_first(struct gpu_encode *e, struct encode_batch *b,
     for (uint32_t i = 0; i < b->count; i++)
         gpu_work_depend(*s, e->stream_done[b->stream[i]]);
     return GPU_OK;
+}
+
+static int encode_submit(struct encode_batch *b, struct gpu_submission *s)
+{
+    int64_t begun = gpu_clock_ns();
+    int err = gpu_work_submit(s);
+    b->spent.submits += 1e-9 * (double)(gpu_clock_ns() - begun);
+    return err;
 }
 
 /* The streams of a batch wait for its last submission. */
@@ -60,7 +71,7 @@ static int submit_references(struct gpu_encode *e, struct encode_batch *b,
     if (ahead)
         TRY(encode_record_ahead(e, s, b, ahead));
     gpu_work_sync_host(s, ENCODE_RESULTS);
-    TRY(gpu_work_submit(s));
+    TRY(encode_submit(b, s));
     b->references = s->last;
 error:
     return err;
@@ -136,11 +147,12 @@ static bool record_coeffs(struct gpu_encode *e, struct gpu_submission *s,
                                 32ull * (to - from), result->coeffs + from);
 }
 
-/* A quarter more than the stream's picture before had */
+/* A quarter more than the stream's pictures of late had, and some. What they are short of takes a
+ * submission that waits for references. */
 static uint32_t coeffs_expected(const struct gpu_encode *e, uint32_t stream)
 {
     uint64_t most = encode_mb_count(&e->params) * ENC_BLOCKS;
-    uint64_t some = (uint64_t)e->coeff_blocks[stream] * 5 / 4;
+    uint64_t some = (uint64_t)e->coeff_blocks[stream] * 5 / 4 + BLOCKS_MORE;
     return (uint32_t)(some < most ? some : most);
 }
 
@@ -212,7 +224,7 @@ static int submit_records(struct gpu_encode *e, struct encode_batch *b,
         encode_record_group(e, s, b, ENCODE_PLANES, false);
     encode_record_group(e, s, b, ENCODE_DECISIONS, any_p);
     TRY(record_results(e, s, b, results));
-    TRY(gpu_work_submit(s));
+    TRY(encode_submit(b, s));
     b->records = s->last;
     e->filled = e->filled.value ? e->filled : s->last;
 error:
@@ -230,6 +242,7 @@ static struct encode_batch *batch_begin(struct gpu_encode *e, const struct enc_p
         return NULL;
     struct encode_batch *b = &e->batches[i];
     b->count = count;
+    b->spent = (struct gpu_encode_spent){0};
     for (uint32_t k = 0; k < count; k++) {
         b->stream[k] = pictures[k].kept / 2;
         b->pictures[k] = pictures[k];
@@ -328,10 +341,12 @@ static int take_totals(struct gpu_encode *e, struct encode_batch *b,
     int err = GPU_OK;
     pthread_mutex_lock(&e->lock);
     for (uint32_t i = 0; i < b->count; i++) {
-        uint32_t blocks;
+        uint32_t blocks, *late = &e->coeff_blocks[b->stream[i]];
         results[i].total = totals[i];
         results[i].coeff_block_count = totals[i].blocks;
-        e->coeff_blocks[b->stream[i]] = blocks = result_blocks(e, &results[i]);
+        blocks = result_blocks(e, &results[i]);
+        *late -= *late / 16;
+        *late = blocks > *late ? blocks : *late;
         more |= blocks > b->copied[i] || records_missing(e, b, i, &results[i]);
     }
     if (more)
@@ -340,12 +355,34 @@ static int take_totals(struct gpu_encode *e, struct encode_batch *b,
     return more && err == GPU_OK ? point_wait(e, b, &point) : err;
 }
 
+/* To wake a thread takes a while. So for one picture the host sleeps until shortly before it is
+ * due, and then asks for a short time. With more of them, cores have other work. */
+static int records_wait(struct gpu_encode *e, struct encode_batch *b)
+{
+    int64_t due = b->submitted_ns + b->lone_ns, now = gpu_clock_ns();
+    uint64_t completed = 0;
+    int err = 1;
+    if (b->count > 1 || e->g->info.software)
+        return point_wait(e, b, &b->records);
+    if (now < due - ASK_NS)
+        err = gpu_points_wait(e->g, &b->records, 1, (uint64_t)(due - ASK_NS - now));
+    while (err == 1 && now < due + ASK_NS) {
+        err = gpu_queue_completed(b->records.queue, &completed);
+        err = err < 0 ? err : completed < b->records.value;
+        now = gpu_clock_ns();
+    }
+    if (err >= 0)
+        err = point_wait(e, b, &b->records);
+    b->lone_ns += (gpu_clock_ns() - b->submitted_ns - b->lone_ns) / 8;
+    return err;
+}
+
 int gpu_encode_wait(struct gpu_encode *e, uint32_t batch, struct gpu_encode_result *results)
 {
     struct encode_batch *b = &e->batches[batch];
     bool frames = false;
     int err = GPU_OK;
-    TRY(point_wait(e, b, &b->records));
+    TRY(records_wait(e, b));
     int64_t came_ns = gpu_clock_ns();
     TRY(take_totals(e, b, results));
     b->spent.ran = 1e-9 * (double)(came_ns - b->submitted_ns);

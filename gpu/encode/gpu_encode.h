@@ -56,6 +56,7 @@ struct gpu_encode_source {
 struct gpu_encode_spent {
     double waited;   /* of the store: until its batch began */
     double recorded; /* until both submissions were recorded and submitted */
+    double submits;  /* of that: in submission alone */
     double ran;      /* until the host knew that the first one was complete */
     double passes;   /* of that: the device, by timestamps; 0 without gpu_params.timestamps */
     double rest;     /* of a third submission */

@@ -41,7 +41,7 @@ struct encode_batch {
     struct enc_analysis **next_analysis;
     uint32_t next_turn; /* their place in up alternates: one may be read yet */
     struct gpu_encode_spent spent;
-    int64_t submitted_ns;
+    int64_t submitted_ns, lone_ns; /* lone_ns: that one picture takes, of late */
 };
 
 struct gpu_encode {
@@ -55,8 +55,8 @@ struct gpu_encode {
     struct gpu_buffer down; /* of the host: of gpu_encode_read */
     VkDescriptorPool descriptors;
     struct encode_batch batches[GPU_ENCODE_FLIGHT];
-    struct encode_batch *newest;   /* the batch that was submitted last */
-    uint32_t *coeff_blocks;        /* of each stream's picture before */
+    struct encode_batch *newest; /* the batch that was submitted last */
+    uint32_t *coeff_blocks;      /* of each stream: the most of late, a sixteenth less each time */
     struct gpu_point *stream_done; /* the end of each stream's last batch */
     struct gpu_point filled;       /* the quantiser's tables are on the device */
     /* of recording, batches[].busy, newest, coeff_blocks, stream_done, filled */

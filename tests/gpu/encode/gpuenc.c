@@ -272,14 +272,14 @@ static int by_time(const void *a, const void *b)
 /* In milliseconds. passes: of running, the device's own, where times are wanted */
 static void print_slowest(const struct pushed *all, size_t count)
 {
-    printf("slowest  stream picture   kbit analysis waiting recording running passes  rest coding "
-           "faults switches\n");
+    printf("slowest  stream picture   kbit analysis waiting recording submits running passes  rest "
+           "coding faults switches\n");
     for (size_t i = 0; i < SLOWEST && i < count; i++) {
         const struct pushed *p = &all[count - 1 - i];
-        printf("%7.2f %7u %7u %6.0f %8.2f %7.2f %9.2f %7.2f %6.2f %5.2f %6.2f %6ld %8ld\n",
+        printf("%7.2f %7u %7u %6.0f %8.2f %7.2f %9.2f %7.2f %7.2f %6.2f %5.2f %6.2f %6ld %8ld\n",
                1e3 * p->seconds, p->stream, p->picture, 8e-3 * (double)p->bytes, 1e3 * p->analysed,
-               1e3 * p->spent.waited, 1e3 * p->spent.recorded, 1e3 * p->spent.ran,
-               1e3 * p->spent.passes, 1e3 * p->spent.rest,
+               1e3 * p->spent.waited, 1e3 * p->spent.recorded, 1e3 * p->spent.submits,
+               1e3 * p->spent.ran, 1e3 * p->spent.passes, 1e3 * p->spent.rest,
                1e3 * (p->seconds - p->analysed - p->decided), p->faults, p->switches);
     }
 }
