@@ -152,8 +152,8 @@
 #define SLOTS_SHORT_NS           2000000000ll
 /* ns between two times that the broker hears of it | by design: a stream ends meanwhile */
 #define SLOTS_ASK_NS             20000000ll
-/* ns without slots, until it does | by design: a store may grow */
-#define SLOTS_ASK_AFTER_NS       100000000ll
+/* ns without slots, until it does | by design: a store begins to grow */
+#define SLOTS_ASK_AFTER_NS       5000000ll
 #define SLOTS_IDLE_BYTES         (128ull << 20) /* bytes that it may hold | by design */
 #define SLOTS_MOST               1280           /* slots of a store | measured */
 /* frames of a short file: it is over before more slots are made | by design: 20 s */

@@ -422,6 +422,14 @@ static int store_find_room(struct session *s, const struct slots_wish *wish, str
     return taken ? store_wait(s, wish, &size, out) : err;
 }
 
+static bool stores_grow(const struct engine *e, const struct slots_key *key)
+{
+    bool grow = false;
+    for (struct slots *st = e->schedule.stores; st; st = st->next)
+        grow |= store_of(st)->growth.running && slots_key_equal(&st->key, key);
+    return grow;
+}
+
 void stores_want_nothing(struct engine *e)
 {
     if (!e->short_ns)
@@ -437,7 +445,8 @@ int store_attach(struct session *s, const struct h264_sps *sps)
     store_detach(s);
     enum slots_found found = slots_find(&s->window, &wish, now_ns(), &slots);
     if (found == SLOTS_LATER) {
-        if (now_ns() - s->window.slots.wait_ns > SLOTS_ASK_AFTER_NS)
+        if (now_ns() - s->window.slots.wait_ns > SLOTS_ASK_AFTER_NS &&
+            !stores_grow(s->engine, &wish.key))
             memory_ask(s);
         return STORE_LATER;
     }
