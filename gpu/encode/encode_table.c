@@ -168,7 +168,7 @@ static uint32_t column_parts(uint32_t mbs, uint32_t mb_height)
 }
 
 void encode_pass_grid(const struct encode_pass *pass, uint32_t mb_width, uint32_t mb_height,
-                      uint32_t pictures, uint32_t xyz[3])
+                      uint32_t pictures, uint32_t references, uint32_t xyz[3])
 {
     uint32_t width = 16 * mb_width, height = 16 * mb_height;
     xyz[0] = mb_width * mb_height;
@@ -185,10 +185,10 @@ void encode_pass_grid(const struct encode_pass *pass, uint32_t mb_width, uint32_
         break;
     case ENCODE_GRID_SEARCH_TILE:
         xyz[0] = groups(mb_width, ENC_SEARCH_TILE) * groups(mb_height, ENC_SEARCH_TILE);
-        xyz[1] = ENC_REFERENCES;
+        xyz[1] = references;
         break;
     case ENCODE_GRID_SEARCH:
-        xyz[1] = ENC_REFERENCES;
+        xyz[1] = references;
         break;
     case ENCODE_GRID_MB:
         break;

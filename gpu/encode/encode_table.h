@@ -56,9 +56,9 @@ struct encode_pass {
 extern const struct encode_pass encode_passes[];
 extern const uint32_t encode_pass_count;
 
-/* Workgroups of a pass, and its dispatches */
+/* Workgroups of a pass, and its dispatches; references: the most that a picture has */
 void encode_pass_grid(const struct encode_pass *pass, uint32_t mb_width, uint32_t mb_height,
-                      uint32_t pictures, uint32_t xyz[3]);
+                      uint32_t pictures, uint32_t references, uint32_t xyz[3]);
 uint32_t encode_pass_steps(const struct encode_pass *pass, uint32_t mb_width, uint32_t mb_height);
 
 #endif

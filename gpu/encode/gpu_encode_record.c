@@ -14,13 +14,22 @@ void encode_record_copy(struct gpu_encode *e, struct gpu_submission *s, VkBuffer
     e->g->vk.vkCmdCopyBuffer(s->commands, from, to, 1, &(VkBufferCopy){from_at, to_at, size});
 }
 
-static void record_pass(struct gpu_encode *e, struct gpu_submission *s, uint32_t index,
-                        uint32_t pictures)
+/* The most that a picture has */
+static uint32_t references_of(const struct encode_batch *b)
+{
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < b->count; i++)
+        most = b->pictures[i].ref_count > most ? b->pictures[i].ref_count : most;
+    return most;
+}
+
+static void record_pass(struct gpu_encode *e, struct gpu_submission *s,
+                        const struct encode_batch *b, uint32_t index)
 {
     const struct encode_pass *p = &encode_passes[index];
-    struct enc_args args = {e->params.mb_width, e->params.mb_height, pictures, 0};
+    struct enc_args args = {e->params.mb_width, e->params.mb_height, b->count, 0};
     uint32_t steps = encode_pass_steps(p, args.mb_width, args.mb_height), xyz[3];
-    encode_pass_grid(p, args.mb_width, args.mb_height, pictures, xyz);
+    encode_pass_grid(p, args.mb_width, args.mb_height, b->count, references_of(b), xyz);
     e->g->vk.vkCmdBindPipeline(s->commands, VK_PIPELINE_BIND_POINT_COMPUTE, e->pipelines[index]);
     for (args.step = p->step; args.step < p->step + steps; args.step++) {
         gpu_work_sync(s, BARRIER_COMPUTE, p->reads, p->writes);
@@ -52,7 +61,7 @@ void encode_record_group(struct gpu_encode *e, struct gpu_submission *s,
                                      e->layout->pipeline, 0, 1, &b->set, 0, NULL);
     for (uint32_t i = 0; i < encode_pass_count; i++)
         if (encode_passes[i].group == group && pass_wanted(e, b, &encode_passes[i], any_p))
-            record_pass(e, s, i, b->count);
+            record_pass(e, s, b, i);
 }
 
 uint64_t encode_up_size(const struct gpu_encode *e)

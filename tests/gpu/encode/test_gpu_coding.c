@@ -89,7 +89,7 @@ static void pass_record(struct gpu *g, VkCommandBuffer commands, void *ctx)
 {
     struct coder *c = ctx;
     uint32_t xyz[3];
-    encode_pass_grid(c->pass, c->args.mb_width, c->args.mb_height, PICTURES, xyz);
+    encode_pass_grid(c->pass, c->args.mb_width, c->args.mb_height, PICTURES, 1, xyz);
     g->vk.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, c->layout->pipeline, 0,
                                   1, &c->set, 0, NULL);
     g->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, c->pipeline);
