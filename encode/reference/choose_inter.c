@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Partitions, references, and inter against intra, by SATD and bits. Vectors are predicted from the
- * field of the search, so that no macroblock waits for another. Where the search has one vector for
- * all partitions, the whole macroblock is the only shape.
+ * field of the search, so that no macroblock waits for another. Shapes that gain little by the
+ * costs of the search are left out.
  */
 #include "encode/reference/cost.h"
 #include "encode/reference/picture_work.h"
@@ -24,6 +24,9 @@ static const struct {
 
 /* P_Skip whose SATD is worth fewer bits is taken at once. */
 #define SKIP_BITS 30
+
+/* A shape of several partitions gains more than this by the search, or is left out. */
+#define GAIN_BITS 6
 
 struct part_choice {
     uint32_t cost;
@@ -87,12 +90,25 @@ static uint32_t choose_skip(const struct picture_work *w, uint32_t mb, struct re
     return work_vector_cost(w, 0, mb, search_parts[0], mv);
 }
 
-static bool is_parted(const struct picture_work *w, uint32_t mb)
+/* What a shape costs by the search, without vectors */
+static uint32_t shape_found(const struct picture_work *w, uint32_t mb, int shape)
 {
-    bool parted = false;
-    for (uint32_t ref = 0; ref < w->ref_count; ref++)
-        parted |= !motion_search_is_one(&w->search[ref][mb]);
-    return parted;
+    uint32_t cost = w->lambda * shapes[shape].bits / 16;
+    for (int i = 0; i < shapes[shape].count; i++) {
+        uint32_t best = UINT32_MAX;
+        for (uint32_t ref = 0; ref < w->ref_count; ref++) {
+            uint32_t found = w->search[ref][mb].part[shapes[shape].first + i].cost;
+            best = found < best ? found : best;
+        }
+        cost += best;
+    }
+    return cost;
+}
+
+static bool shape_is_tried(const struct picture_work *w, uint32_t mb, int shape)
+{
+    return shape <= 0 ||
+           shape_found(w, mb, shape) + w->lambda * GAIN_BITS / 16 < shape_found(w, mb, 0);
 }
 
 /* Is intra prediction the better one? inter: what inter prediction costs */
@@ -109,11 +125,12 @@ static bool intra_wins(const struct picture_work *w, const struct intra_choice *
 static void choose_mb(struct picture_work *w, uint32_t mb, uint32_t unused)
 {
     const struct intra_choice *intra = &w->intra[mb];
-    int shapes_tried = is_parted(w, mb) ? 4 : 1;
     uint32_t best = UINT32_MAX;
     struct rec_motion own;
     w->mbs[mb].kind = REC_MB_INTER;
-    for (int shape = -1; shape < shapes_tried; shape++) {
+    for (int shape = -1; shape < 4; shape++) {
+        if (!shape_is_tried(w, mb, shape))
+            continue;
         uint32_t cost = shape < 0 ? choose_skip(w, mb, &own) : choose_shape(w, mb, shape, &own);
         if (cost < best) {
             best = cost;

@@ -117,8 +117,6 @@ void intra_choose(struct picture_work *w);
  * samples (refine_motion.c). */
 void motion_search_whole(struct picture_work *w, uint32_t ref);
 void motion_search_quarter(struct picture_work *w, uint32_t ref);
-/* Do all partitions have one vector? (refine_motion.c) */
-bool motion_search_is_one(const struct motion_search *s);
 /* Partitions, references, and inter against intra: reads field, writes motion and kinds
  * (choose_inter.c). */
 void inter_choose(struct picture_work *w);

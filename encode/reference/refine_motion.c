@@ -12,6 +12,9 @@
 /* A vector that costs less is near. */
 #define NEAR_BITS 80
 
+/* Partitions gain more than this share of the whole by the search, or they have its vector. */
+#define GAIN_SHARE 32
+
 uint32_t work_vector_cost(const struct picture_work *w, uint32_t ref, uint32_t mb,
                           struct motion_part part, const int16_t mv[2])
 {
@@ -60,7 +63,7 @@ static void refine_step(const struct picture_work *w, uint32_t ref, uint32_t mb,
     }
 }
 
-bool motion_search_is_one(const struct motion_search *s)
+static bool is_one(const struct motion_search *s)
 {
     bool one = true;
     for (int part = 1; part < SEARCH_PARTS; part++)
@@ -77,9 +80,32 @@ static bool is_near(const struct picture_work *w, uint32_t ref, uint32_t mb)
            w->lambda * NEAR_BITS / 16;
 }
 
+/* A shape of several partitions, of which the first one is `part`. Vectors of the others cost
+ * nothing, as they may be predicted. bits: of the type, beyond those of a whole macroblock */
+static bool shape_gains(const struct picture_work *w, const struct motion_search *s, int part,
+                        int count, uint32_t bits)
+{
+    uint32_t cost = w->lambda * bits / 16, whole = s->part[0].cost;
+    for (int i = part; i < part + count; i++) {
+        cost += s->part[i].cost;
+        if (i > part)
+            cost -= w->lambda * work_vector_bits(s->part[i].mv, s->predicted) / 16;
+    }
+    return cost + whole / GAIN_SHARE < whole;
+}
+
+static void parts_join(const struct picture_work *w, struct motion_search *s)
+{
+    if (shape_gains(w, s, 1, 2, 2) || shape_gains(w, s, 3, 2, 2) || shape_gains(w, s, 5, 4, 8))
+        return;
+    for (int part = 1; part < SEARCH_PARTS; part++)
+        memcpy(s->part[part].mv, s->part[0].mv, sizeof(s->part[0].mv));
+}
+
 static void refine_mb(struct picture_work *w, uint32_t mb, uint32_t ref)
 {
-    bool near = motion_search_is_one(&w->search[ref][mb]) && is_near(w, ref, mb);
+    parts_join(w, &w->search[ref][mb]);
+    bool near = is_one(&w->search[ref][mb]) && is_near(w, ref, mb);
     for (int part = 0; part < SEARCH_PARTS; part++) {
         struct motion_found *found = &w->search[ref][mb].part[part];
         if (near) {

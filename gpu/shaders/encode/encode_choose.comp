@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Partitions, references, and inter against intra, by SATD and bits
- * (encode/reference/choose_inter.c). 16 threads have a shape, each a block of 4x4 samples. Where
- * the search has one vector for all partitions, the whole macroblock is the only shape. Grid:
- * macroblocks in x, pictures in z.
+ * (encode/reference/choose_inter.c). 16 threads have a shape, each a block of 4x4 samples; then
+ * they have another shape.
+ * Shapes that gain little by the costs of the search are left out. Grid: macroblocks in x, pictures
+ * in z.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
+#define SEARCH_THREADS 32
 #include "gpu/shaders/lib/encode_search.glsl"
 #include "gpu/shaders/lib/encode_satd.glsl"
 #define FIELD_OF_SEARCH
@@ -24,11 +26,16 @@ const uvec3 shapes[4] = uvec3[4](uvec3(0, 1, 1), uvec3(1, 2, 3), uvec3(3, 2, 3),
 #define WHOLE_SHARE 8u
 /* P_Skip whose SATD is worth fewer bits is taken at once. */
 #define SKIP_BITS 30u
+/* A shape of several partitions gains more than this by the search, or is left out. */
+#define GAIN_BITS 6u
 
 /* of shapes; sums take turns: one is added to, the next one is cleared, the one before is read */
-shared uint sums[3][4], shape_costs[4];
+shared uint sums[3][2], shape_costs[4];
 shared enc_found founds[ENC_REFERENCES][ENC_PARTS];
-shared bool parted; /* partitions have vectors of their own */
+shared uint parts_tried[2]; /* the most of a shape that is tried, of those at the same time */
+/* The motion of shapes */
+shared ivec2 shape_mv[4][4];
+shared int shape_ref[4][4];
 
 struct part_choice {
     uint cost;
@@ -62,17 +69,31 @@ void founds_load()
         reference = i / ENC_PARTS;
         founds[i / ENC_PARTS][i % ENC_PARTS] = search[search_at(mb)].part[i % ENC_PARTS];
     }
-    if (t == 0u)
-        parted = false;
+    if (t < 2u)
+        parts_tried[t] = 1u - t;
 }
 
-/* After it, and before another one */
-void founds_compare()
+/* What a shape costs by the search, without vectors */
+uint shape_found(uvec3 shape)
 {
-    uint t = gl_LocalInvocationIndex, count = pictures[picture].ref_count;
-    for (uint i = t; i < count * ENC_PARTS; i += SEARCH_THREADS)
-        if (founds[i / ENC_PARTS][i % ENC_PARTS].mv != founds[i / ENC_PARTS][0].mv)
-            parted = true;
+    uint cost = pictures[picture].lambda * shape.z / 16u;
+    for (uint i = 0u; i < shape.y; i++) {
+        uint best = NO_COST;
+        for (uint ref = 0u; ref < pictures[picture].ref_count; ref++)
+            best = min(best, founds[ref][shape.x + i].cost);
+        cost += best;
+    }
+    return cost;
+}
+
+/* After the barrier, and before another one. round: of two, of the shape */
+bool shape_is_tried(uvec3 shape, uint round)
+{
+    bool tried = shape.x == 0u || shape_found(shape) + pictures[picture].lambda * GAIN_BITS / 16u <
+                                      shape_found(shapes[0]);
+    if (tried && (gl_LocalInvocationIndex & 15u) == 0u)
+        atomicMax(parts_tried[round], shape.y);
+    return tried;
 }
 
 /* SATD of a partition by a vector: the sum of the threads that count. All threads of the workgroup
@@ -137,21 +158,47 @@ uint choose_skip(ivec2 mv)
     return counts ? satd : NO_COST;
 }
 
-/* Each 16 threads theirs: its motion is the threads' own. one: only the whole macroblock */
-uint choose_shape(uvec3 shape, bool one)
+/* Each 16 threads theirs, if it is tried */
+void choose_shape(uint i, bool tried, uint most)
 {
-    uint cost = one && shape.x > 0u ? NO_COST : pictures[picture].lambda * shape.z / 16u;
+    uvec3 shape = shapes[i];
+    uint cost = pictures[picture].lambda * shape.z / 16u;
     own_clear();
-    for (uint i = 0u; i < (one ? 1u : 4u); i++) {
-        uint part = min(shape.x + i, ENC_PARTS - 1u);
-        bool counts = i < shape.y && cost != NO_COST;
+    for (uint k = 0u; k < most; k++) {
+        uint part = min(shape.x + k, ENC_PARTS - 1u);
+        bool counts = k < shape.y && tried;
         part_choice best = choose_part(counts, part);
         if (counts) {
             own_set(part_places[part], best.ref, best.mv);
             cost += best.cost;
         }
     }
-    return cost;
+    if ((gl_LocalInvocationIndex & 15u) != 0u)
+        return;
+    shape_costs[i] = tried ? cost : NO_COST;
+    [[unroll]] for (uint q = 0u; q < 4u; q++) {
+        shape_mv[i][q] = own_mv[q];
+        shape_ref[i][q] = own_ref[q];
+    }
+}
+
+/* The best shape; 4: none is better than `best` */
+uint choose_best(inout uint best)
+{
+    uint t = gl_LocalInvocationIndex, chosen = 4u;
+    bvec2 tried;
+    for (uint round = 0u; round < 2u; round++)
+        tried[round] = shape_is_tried(shapes[2u * round + (t >> 4)], round);
+    barrier();
+    [[dont_unroll]] for (uint round = 0u; round < 2u; round++)
+        choose_shape(2u * round + (t >> 4), tried[round], parts_tried[round]);
+    barrier();
+    for (uint i = 0u; i < 4u; i++)
+        if (shape_costs[i] < best) {
+            best = shape_costs[i];
+            chosen = i;
+        }
+    return chosen;
 }
 
 /* Is intra prediction the better one? inter: what inter prediction costs */
@@ -166,42 +213,28 @@ bool intra_wins(uint at, uint kind, uint inter)
 
 void main()
 {
-    uint t = gl_LocalInvocationIndex, shape = t >> 4;
+    uint t = gl_LocalInvocationIndex, at;
     if (!search_begin())
         return;
-    if (t < 4u)
+    at = record_at(mb);
+    if (t < 2u)
         sums[0][t] = 0u;
     source_load();
     founds_load();
     around_load();
-    founds_compare();
     own_clear();
     ivec2 skip_mv = predict_skip();
     uint best = choose_skip(skip_mv), chosen = 4u;
-    if (best < pictures[picture].lambda * SKIP_BITS / 16u) {
-        own_set(ivec4(0, 0, 2, 2), 0, skip_mv);
-        own_store(1u - FIELD, t);
-        if (t == 0u)
-            mbs[record_at(mb)].kind = uint8_t(REC_MB_INTER);
-        return;
+    bool is_intra = false;
+    if (best >= pictures[picture].lambda * SKIP_BITS / 16u) {
+        chosen = choose_best(best);
+        is_intra = intra_wins(at, uint(intra[at].kind), best);
     }
-    uint cost = choose_shape(shapes[shape], !parted);
-    if ((t & 15u) == 0u)
-        shape_costs[shape] = cost;
-    barrier();
-    for (uint i = 0u; i < 4u; i++)
-        if (shape_costs[i] < best) {
-            best = shape_costs[i];
-            chosen = i;
-        }
-    uint at = record_at(mb), kind = uint(intra[at].kind);
-    bool is_intra = intra_wins(at, kind, best);
-    if (chosen == 4u)
-        own_set(ivec4(0, 0, 2, 2), 0, skip_mv);
-    if (is_intra)
-        own_clear();
-    if (shape == chosen % 4u)
-        own_store(1u - FIELD, t & 15u);
+    [[unroll]] for (uint q = 0u; q < 4u; q++) {
+        own_mv[q] = is_intra ? ivec2(0) : chosen == 4u ? skip_mv : shape_mv[chosen & 3u][q];
+        own_ref[q] = is_intra ? -1 : chosen == 4u ? 0 : shape_ref[chosen & 3u][q];
+    }
+    own_store(1u - FIELD, t);
     if (t == 0u)
-        mbs[at].kind = uint8_t(is_intra ? kind : REC_MB_INTER);
+        mbs[at].kind = uint8_t(is_intra ? uint(intra[at].kind) : REC_MB_INTER);
 }

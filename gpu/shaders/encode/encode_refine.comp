@@ -14,12 +14,15 @@
 /* A vector that costs less is near. */
 #define NEAR_BITS 80u
 
+/* Partitions gain more than this share of the whole, or they have its vector. */
+#define GAIN_SHARE 32u
+
 #define POSITIONS 9
 #define TASKS     (ENC_PARTS * POSITIONS)
 
 shared uint satds[TASKS], sums[TASKS]; /* by partition and position; sums: with bits */
 shared ivec2 centres[ENC_PARTS], steps[POSITIONS];
-shared uint known[ENC_PARTS];        /* SATD of the centres, if they have one */
+shared uint known[ENC_PARTS];        /* SATD of the centres, if they have one; costs before */
 shared uint quadrants[POSITIONS][4]; /* SATD of quadrants, where all partitions have one vector */
 
 /* The centre comes first, then the others in raster order. */
@@ -109,6 +112,28 @@ void block_run(uint part, int step_size)
     }
 }
 
+/* Does a shape of several partitions gain by the search? Vectors of all but the first partition
+ * cost nothing, as they may be predicted. part: its first one */
+bool shape_gains(uint part, uint count, uint bits)
+{
+    uint cost = pictures[picture].lambda * bits / 16u;
+    for (uint i = 0u; i < count; i++)
+        cost += known[part + i];
+    return cost + known[0] / GAIN_SHARE < known[0];
+}
+
+/* Partitions have one vector where they gain little. All threads */
+void parts_join()
+{
+    barrier();
+    bool join = !shape_gains(1u, 2u, 2u) && !shape_gains(3u, 2u, 2u) && !shape_gains(5u, 4u, 8u);
+    ivec2 whole = centres[0];
+    barrier();
+    if (join && gl_LocalInvocationIndex < ENC_PARTS)
+        centres[gl_LocalInvocationIndex] = whole;
+    barrier();
+}
+
 bool all_are_one()
 {
     bool one = true;
@@ -184,9 +209,12 @@ void main()
     if (t < ENC_PARTS) {
         centres[t] = ivec2(search[found].part[t].mv[0], search[found].part[t].mv[1]);
         steps[t] = position(t);
-        known[t] = 0u;
+        bool first = t == 0u || t == 1u || t == 3u || t == 5u;
+        known[t] = search[found].part[t].cost - (first ? 0u : vector_cost(centres[t], predicted));
     }
-    barrier();
+    parts_join();
+    if (t < ENC_PARTS)
+        known[t] = 0u;
     bool near = all_are_one() && centre_try(predicted);
     for (int step_size = near ? 0 : 2; step_size >= 1; step_size--) {
         barrier();
