@@ -45,13 +45,18 @@ void row_sums(uint third, uint block, four_pairs source[4], int y)
                2 + ivec2((y & 1) - RANGE, y - RANGE);
     int from = int(plane_origin(uint(pictures[picture].reference[reference]), ENC_PLANE_FOURTH)) +
                at.y * stride + at.x;
-    uvec4 window, next;
-    [[unroll]] for (int i = 0; i < 4; i++)
-        window[i] = four_samples(from + i * stride);
+    uint shift = shift_of(from); /* of all rows: strides are whole words */
+    uvec4 window, next, last;
+    [[unroll]] for (int i = 0; i < 4; i++) {
+        last[i] = plane_words[(from + i * stride >> 2) + 1];
+        window[i] = joined(plane_words[from + i * stride >> 2], last[i], shift);
+    }
     [[dont_unroll]] for (int pair = 0; pair < PAIRS; pair++) {
         PAIR first = PAIR_NONE, second = PAIR_NONE; /* of eight samples each */
         [[unroll]] for (int i = 0; i < 4; i++) {
-            next[i] = four_samples(from + i * stride + 4 * pair + 4);
+            uint word = plane_words[(from + i * stride >> 2) + pair + 2];
+            next[i] = joined(last[i], word, shift);
+            last[i] = word;
             first += pairs_sad(source[i], pair_of(window[i]), pair_of(window[i] >> 8));
             window[i] = window[i] >> 16 | next[i] << 16;
             second += pairs_sad(source[i], pair_of(window[i]), pair_of(window[i] >> 8));

@@ -55,10 +55,13 @@ int reference_at(int y, ivec2 mv)
 void strip_sums(four_pairs source[2], int y, int row, ivec2 centre)
 {
     int at = reference_at(y, centre + ivec2(-RANGE, row - RANGE));
-    uint window[4];
+    uint window[4], last = plane_words[at >> 2];
     PAIR even[2], odd[2];
-    [[unroll]] for (int k = 0; k < 4; k++)
-        window[k] = four_samples(at + 4 * k);
+    [[unroll]] for (int k = 0; k < 4; k++) {
+        uint word = plane_words[(at >> 2) + k + 1];
+        window[k] = joined(last, word, shift_of(at));
+        last = word;
+    }
     [[unroll]] for (int k = 0; k < 2; k++)
         even[k] = pair_of(window[k]);
     [[unroll]] for (int x = 0; x < SIDE; x++) {
@@ -90,8 +93,11 @@ uvec2 candidate_choose(four_pairs source[2], int y, uint i)
     barrier();
     if (i < CANDIDATES && usable[i]) {
         int at = reference_at(y, candidates[i]);
-        atomicAdd(candidate_sums[i],
-                  sad4(source[0], four_samples(at)) + sad4(source[1], four_samples(at + 4)));
+        uint words[3];
+        [[unroll]] for (int k = 0; k < 3; k++)
+            words[k] = plane_words[(at >> 2) + k];
+        atomicAdd(candidate_sums[i], sad4(source[0], joined(words[0], words[1], shift_of(at))) +
+                                         sad4(source[1], joined(words[1], words[2], shift_of(at))));
     }
     barrier();
     if (t < CANDIDATES && usable[t])

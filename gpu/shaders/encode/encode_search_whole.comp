@@ -90,8 +90,12 @@ int reference_at(int y, ivec2 mv)
 void candidate_row(uint i, int y)
 {
     PAIR sums[2]; /* of the left and the right half: four samples each */
+    int at = reference_at(y, candidates[i]);
+    uint next = plane_words[at >> 2];
     [[unroll]] for (int k = 0; k < 4; k++) {
-        uint v = four_samples(reference_at(y, candidates[i]) + 4 * k);
+        uint low = next;
+        next = plane_words[(at >> 2) + k + 1];
+        uint v = joined(low, next, shift_of(at));
         PAIR sum = pairs_sad(source[k], pair_of(v), pair_of(v >> 8));
         sums[k >> 1] = (k & 1) == 0 ? sum : sums[k >> 1] + sum;
     }
@@ -146,12 +150,15 @@ void strip_sums(uint strip, ivec2 centre)
 {
     int y = int(strip % ROWS), row = int(strip / ROWS);
     int at = reference_at(y, centre + ivec2(-RANGE, row - RANGE)), first = row * SIDE + 1;
-    uint window[4], next = four_samples(at + 16), after = four_samples(at + 20);
+    uint window[6], last = plane_words[at >> 2];
     PAIR even[4], odd[4];
-    [[unroll]] for (int k = 0; k < 4; k++) {
-        window[k] = four_samples(at + 4 * k);
-        even[k] = pair_of(window[k]);
+    [[unroll]] for (int k = 0; k < 6; k++) {
+        uint word = plane_words[(at >> 2) + k + 1];
+        window[k] = joined(last, word, shift_of(at));
+        last = word;
     }
+    [[unroll]] for (int k = 0; k < 4; k++)
+        even[k] = pair_of(window[k]);
     [[dont_unroll]] for (int i = first; i < first + SIDE; i++) {
         [[unroll]] for (int k = 0; k < 4; k++)
             odd[k] = pair_of(window[k] >> 8);
@@ -160,11 +167,9 @@ void strip_sums(uint strip, ivec2 centre)
                                                    pairs_sad(source[1], even[1], odd[1]),
                                                pairs_sad(source[2], even[2], odd[2]) +
                                                    pairs_sad(source[3], even[3], odd[3])));
-        [[unroll]] for (int k = 0; k < 3; k++)
+        [[unroll]] for (int k = 0; k < 5; k++)
             window[k] = window[k] >> 8 | window[k + 1] << 24;
-        window[3] = window[3] >> 8 | next << 24;
-        next = next >> 8 | after << 24;
-        after >>= 8;
+        window[5] >>= 8;
         /* at the next position the samples that were odd are even */
         even = odd;
     }

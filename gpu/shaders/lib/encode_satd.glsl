@@ -18,8 +18,10 @@ const ivec4 part_places[ENC_PARTS] = ivec4[ENC_PARTS](
 /* Where the sample at a position in half samples is */
 int half_sample_at(uint set, ivec2 at)
 {
-    uint plane = uint(at.x & 1) + 2u * uint(at.y & 1);
-    return int(plane_origin(set, plane)) + (at.y >> 1) * int(plane_stride(0u)) + (at.x >> 1);
+    uint plane = uint(at.x & 1) + 2u * uint(at.y & 1),
+         size = ENC_SIZE(luma_width(), luma_height(), 0u);
+    return int(plane_origin(set, 0u) + plane * size) + (at.y >> 1) * int(plane_stride(0u)) +
+           (at.x >> 1);
 }
 
 /* The two positions in half samples whose samples' mean is the one at a position in quarter samples

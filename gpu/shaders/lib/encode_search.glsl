@@ -104,11 +104,22 @@ bool is_near(uint cost)
     return cost < pictures[picture].lambda * 50u / 16u;
 }
 
+/* Four samples of two words, from bit `shift` on */
+uint joined(uint low, uint high, uint shift)
+{
+    return low >> shift | high << 1u << 31u - shift;
+}
+
+/* Bits of a word before the sample at a place */
+uint shift_of(int at)
+{
+    return 8u * uint(at & 3);
+}
+
 /* Four samples from any place on, the first in the lowest byte */
 uint four_samples(int at)
 {
-    uint low = plane_words[at >> 2], high = plane_words[(at >> 2) + 1], shift = 8u * uint(at & 3);
-    return low >> shift | high << 1u << 31u - shift;
+    return joined(plane_words[at >> 2], plane_words[(at >> 2) + 1], shift_of(at));
 }
 
 /* The least cost of all threads, and its order where several have it. It counts once a workgroup
