@@ -239,7 +239,7 @@ int h264_picture_derive_motion(struct h264_picture *pic)
     int error;
     if (pic->motion_done)
         return H264_OK;
-    h264_decode_redundant(pic);
+    failed = h264_decode_redundant(pic); /* its samples are about those of the lost slice */
     missing = h264_conceal_find(pic);
     for (uint32_t i = 0; i < pic->slice_count; i++)
         failed |= pic->slices[i].lost_partition || pic->slices[i].out_of_range ||

@@ -27,17 +27,20 @@ static bool redundant_needed(const struct h264_picture *pic, const struct h264_s
 
 /* A slice of ten bytes may skip all macroblocks of the picture, and then break off. So damaged
  * redundant slices may decode the picture a few times over, and not once each. */
-void h264_decode_redundant(struct h264_picture *pic)
+bool h264_decode_redundant(struct h264_picture *pic)
 {
+    bool any = false;
     struct h264_scratch *scratch = NULL;
     uint64_t left = (uint64_t)MOST_PASSES * pic->mb_count;
     for (uint32_t i = 0; i < pic->slice_count && left; i++) {
         if (!pic->slices[i].hdr.redundant_pic_cnt || !redundant_needed(pic, &pic->slices[i]))
             continue;
         if (!scratch && !(scratch = h264_scratch_create()))
-            return; /* what it would repair is concealed */
+            return any; /* what it would repair is concealed */
+        any = true;
         if (h264_slice_decode_now(&pic->slices[i], scratch) < 0)
             left -= pic->slices[i].mbs_decoded < left ? pic->slices[i].mbs_decoded : left;
     }
     h264_scratch_free(scratch);
+    return any;
 }

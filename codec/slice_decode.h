@@ -19,7 +19,8 @@ int h264_slice_decode_now(struct h264_slice *slice, struct h264_scratch *scratch
 /* slice_data.c, compiled for any processor, and with H264_BMI2 for those with BMI2. */
 int h264_slice_parse(struct h264_slice *slice, struct h264_scratch *scratch);
 int h264_slice_parse_bmi2(struct h264_slice *slice, struct h264_scratch *scratch);
-/* redundant.c: redundant slices replace primary slices that step 2 did not decode wholly. */
-void h264_decode_redundant(struct h264_picture *pic);
+/* redundant.c: redundant slices replace primary slices that step 2 did not decode wholly. True:
+ * some did. */
+bool h264_decode_redundant(struct h264_picture *pic);
 
 #endif

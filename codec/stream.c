@@ -64,7 +64,10 @@ static int store_sei(struct h264_stream *s, const uint8_t *nal, size_t size)
 {
     struct h264_sei_message m;
     size_t n;
-    int error = h264_rbsp_unescape(&s->rbsp, nal, size, &n);
+    int error;
+    if (!h264_stream_trusts_sei(s, nal[0]))
+        return H264_OK;
+    error = h264_rbsp_unescape(&s->rbsp, nal, size, &n);
     if (error || h264_sei_collect(&s->sei, s->rbsp.bytes, n) == H264_ERR_NOMEM)
         return H264_ERR_NOMEM;
     s->stats.refused[H264_LIMIT_SEI] += s->sei.over_limit;
@@ -115,7 +118,8 @@ static int feed_nal(struct h264_stream *s, const uint8_t *nal, size_t size, stru
         s->habits.after_idr = false; /* the same sequence may come again */
         s->cur_boundary = s->cur_ended = s->habits.over = true;
         return H264_OK;
-    case H264_NAL_AUD:
+    case H264_NAL_AUD: /* two bytes, or it is another unit (7.3.2.4) */
+        s->habits.lost |= size != 2 || (nal[1] & 31) != 16;
         s->cur_boundary = s->cur_ended = true;
         return H264_OK;
     default: /* filler, auxiliary pictures, other views and layers, reserved */

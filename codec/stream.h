@@ -42,21 +42,28 @@ enum h264_rule {
     H264_RULE_SIBLINGS,
     H264_RULE_TOOLS,
     H264_RULE_UNIT,
+    H264_RULE_END,
+    H264_RULE_ORDER,
     H264_RULES
 };
 
 /* What was before the next picture. */
 struct h264_habits {
     uint8_t in_a_row[H264_RULES]; /* breaches of a rule, up to 255 */
-    uint8_t misfits[16]; /* units in a row whose nal_ref_idc no unit of that type may have */
-    bool over;           /* a sequence ended behind the last slice */
-    bool after_idr;      /* the picture before is an IDR picture */
-    bool lost;           /* behind the last picture's begin a unit was lost */
-    bool lost_set;       /* it may have been a parameter set, and no SPS came since */
-    bool misaligned;     /* the last slice has a cabac_alignment_one_bit of 0 */
-    uint32_t idr_pic_id; /* of the last one */
-    bool several;        /* the caller has cut the stream: pictures had different tags */
-    int64_t tag;         /* of the last picture */
+    uint8_t misfits[16];  /* units in a row whose nal_ref_idc no unit of that type may have */
+    bool over;            /* a sequence ended behind the last slice */
+    bool after_idr;       /* the picture before is an IDR picture */
+    bool lost;            /* behind the last picture's begin a unit was lost */
+    bool doubt_pairs;     /* a unit was lost before a first field, and no right pair came since */
+    uint8_t first_parity; /* REC_TOP, REC_BOTTOM: of the last right pair; 0: none was */
+    bool over_before;     /* a sequence ended before this picture */
+    bool clean_pps;       /* a PPS came with nothing behind its elements */
+    bool lost_set;        /* it may have been a parameter set, and no SPS came since */
+    bool misfit;          /* the last slice is of an IDR picture, and its nal_ref_idc is 0 */
+    bool misaligned;      /* the last slice has a cabac_alignment_one_bit of 0 */
+    uint32_t idr_pic_id;  /* of the last one */
+    bool several;         /* the caller has cut the stream: pictures had different tags */
+    int64_t tag;          /* of the last picture */
 };
 
 struct h264_stream {
@@ -147,6 +154,11 @@ bool h264_stream_breach_counts(struct h264_stream *s, enum h264_rule rule, bool 
  * picture, or those that refer to it. */
 void h264_stream_judge_picture(struct h264_stream *s, const struct h264_slice_header *h,
                                const struct h264_pps *pps, const uint8_t *nal, size_t size);
+/* A first field, before the next frame begins, and whether it has a second one is known: whether a
+ * unit of its frame may be lost. */
+bool h264_stream_field_is_odd(struct h264_stream *s, const struct h264_picture *first);
+/* False: the header of this message tells of damage. A message may say that damage ends. */
+bool h264_stream_trusts_sei(const struct h264_stream *s, uint8_t header);
 /* A slice that has joined s->cur. */
 void h264_stream_judge_slice(struct h264_stream *s, const struct h264_slice *slice);
 /* cabac_alignment_one_bit (7.3.4) of the slice whose RBSP is in s->rbsp. */
@@ -155,7 +167,7 @@ void h264_stream_judge_alignment(struct h264_stream *s, const struct h264_pps *p
 /* Before any unit is fed: what its first byte tells. */
 void h264_stream_judge_unit(struct h264_stream *s, uint8_t header);
 /* A slice that cannot be read. */
-void h264_stream_lose_slice(struct h264_stream *s, unsigned nal_ref_idc);
+void h264_stream_lose_slice(struct h264_stream *s, uint8_t header);
 
 /* stream_gap.c */
 /* Pushes to either queue must not fail half-way: a DPB full of pictures, the current one and a

@@ -49,9 +49,12 @@ static void lose_unit(struct h264_stream *s, bool reference)
         h264_recovery_breach(s, H264_BREACH_ORDER);
 }
 
-void h264_stream_lose_slice(struct h264_stream *s, unsigned nal_ref_idc)
+/* Behind a lost IDR picture pictures refer to nothing that is there. */
+void h264_stream_lose_slice(struct h264_stream *s, uint8_t header)
 {
-    lose_unit(s, nal_ref_idc != 0);
+    lose_unit(s, header & 0x60);
+    if (s->started && (header & 31) == H264_NAL_IDR && !(s->cur && s->cur->idr))
+        h264_recovery_breach(s, H264_BREACH_SEQUENCE);
 }
 
 /* 7.4.1: whether units of this type have nal_ref_idc 0 always, or never. */
@@ -71,9 +74,16 @@ void h264_stream_judge_unit(struct h264_stream *s, uint8_t header)
         s->habits.lost_set = true;
     } else if (type < 16 && counts(&s->habits.misfits[type], misfit(type, nal_ref_idc))) {
         lose_unit(s, true);
+        s->habits.misfit = type == H264_NAL_IDR;
     } else if ((type >= 16 && type <= 18) || type == 22 || type == 23) {
         s->habits.lost = true; /* reserved: it is ignored, but where a field is missing */
     }
+}
+
+bool h264_stream_trusts_sei(const struct h264_stream *s, uint8_t header)
+{
+    unsigned in_a_row = s->habits.misfits[H264_NAL_SEI];
+    return !s->started || !(header & 0x60) || in_a_row > MOST_IN_A_ROW;
 }
 
 /* ---- pictures ---- */
@@ -141,12 +151,23 @@ static void judge_idr(struct h264_stream *s, const struct h264_slice_header *h)
     if (h264_stream_breach_counts(s, H264_RULE_IDR_FRAME_NUM, h->frame_num != 0))
         h264_picture_damage(s->cur);
     if (h264_stream_breach_counts(s, H264_RULE_IDR_ID, again))
-        s->cur->damage.corrupt = 1; /* its samples are sound */
+        h264_picture_damage(s->cur);
     if (h264_stream_breach_counts(s, H264_RULE_IDR_POC, s->cur->output_poc != 0)) {
         h264_picture_damage(s->cur);
         h264_recovery_breach(s, H264_BREACH_ORDER);
     }
     s->habits.idr_pic_id = h->idr_pic_id;
+}
+
+/* 7.4.1.2.1: an IDR picture follows the end of a sequence. */
+static void judge_sequence_end(struct h264_stream *s, const struct h264_slice_header *h)
+{
+    bool breach = s->habits.over_before && !h->idr;
+    s->habits.over_before = false;
+    if (h264_stream_breach_counts(s, H264_RULE_END, breach)) {
+        h264_picture_damage(s->cur);
+        h264_recovery_breach_now(s, s->cur);
+    }
 }
 
 /* An access unit has one primary picture, or two fields of a frame or of a non-reference pair
@@ -173,13 +194,28 @@ void h264_stream_judge_picture(struct h264_stream *s, const struct h264_slice_he
     if (!profile_exists(s->cur->sps->profile_idc) || s->pps[pps->id].refused ||
         s->sps[s->cur->sps->id].refused || s->habits.lost_set)
         h264_picture_damage(s->cur);
+    s->habits.doubt_pairs |= s->habits.lost && !s->cur->first_field;
     s->habits.lost = s->habits.lost_set = false;
+    judge_sequence_end(s, h);
     if (h->idr && !s->cur->first_field)
         judge_idr(s, h);
     if (!s->cur->first_field)
         s->habits.after_idr = h->idr;
     judge_order(s, nal, size);
     judge_tag(s);
+}
+
+/* Fields come in pairs of one order. Where a unit was lost, a field may be alone, or stand as the
+ * first one of the next frame's first. That goes on until a pair has the order of those before. */
+bool h264_stream_field_is_odd(struct h264_stream *s, const struct h264_picture *first)
+{
+    bool other = s->habits.first_parity && s->habits.first_parity != first->structure,
+         odd = s->habits.doubt_pairs && (!first->paired || other);
+    if (first->paired && !other)
+        s->habits.doubt_pairs = false;
+    if (first->paired && !s->habits.doubt_pairs)
+        s->habits.first_parity = first->structure;
+    return odd || (s->habits.lost && !first->paired);
 }
 
 /* ---- slices ---- */
@@ -225,6 +261,21 @@ static bool format_fits(const struct h264_sps *sps)
            !sps->qpprime_y_zero_transform_bypass_flag;
 }
 
+/* A.2.2, A.2.4: slice groups and redundant pictures are of Baseline and Extended. */
+static bool groups_fit(const struct h264_sps *sps, const struct h264_pps *pps)
+{
+    bool low = sps->profile_idc == BASELINE || sps->profile_idc == EXTENDED;
+    return low || (pps->num_slice_groups == 1 && !pps->redundant_pic_cnt_present_flag);
+}
+
+/* A.2.1 */
+static bool baseline_fits(const struct h264_sps *sps, const struct h264_pps *pps,
+                          const struct h264_slice_header *h)
+{
+    return sps->profile_idc != BASELINE || (h->type != H264_B && !pps->weighted_pred_flag &&
+                                            !pps->weighted_bipred_idc && sps->frame_mbs_only_flag);
+}
+
 /* A.2, A.3.3: tools that the profile and level have. Baseline and Main have none of the elements at
  * the end of a PPS, but encoders that call themselves so write them. direct_8x8_inference_flag
  * matters to B slices alone. */
@@ -235,16 +286,32 @@ static bool tools_fit(const struct h264_sps *sps, const struct h264_pps *pps,
          low = sps->profile_idc == BASELINE || sps->profile_idc == EXTENDED,
          inference = h->type != H264_B || sps->direct_8x8_inference_flag ||
                      (sps->frame_mbs_only_flag && (low || sps->level_idc < LEVEL_3));
-    return format_fits(sps) && (!switching || sps->profile_idc == EXTENDED) &&
+    return format_fits(sps) && groups_fit(sps, pps) && baseline_fits(sps, pps, h) &&
+           (!switching || sps->profile_idc == EXTENDED) &&
            (!pps->entropy_coding_mode_flag || !low) &&
            (!pps->transform_8x8_mode_flag || (!low && sps->profile_idc != MAIN)) && inference;
 }
 
-/* Encoders write junk behind a PPS where their profile has no elements (A.2.1 to A.2.3). */
+/* 7.4.3: without arbitrary slice order addresses rise, in each colour plane. */
+static bool order_fits(const struct h264_stream *s, const struct h264_slice *slice)
+{
+    if (h264_stream_any_slice_order(slice->sps) || slice->hdr.redundant_pic_cnt)
+        return true;
+    for (uint32_t i = slice->index; i-- > 0;) {
+        const struct h264_slice_header *before = &s->cur->slices[i].hdr;
+        if (!before->redundant_pic_cnt && before->colour_plane_id == slice->hdr.colour_plane_id)
+            return before->first_mb < slice->hdr.first_mb;
+    }
+    return true;
+}
+
+/* Encoders write junk behind a PPS where their profile has no elements (A.2.1 to A.2.3). Those that
+ * do write it behind each. */
 static bool set_is_odd(const struct h264_stream *s, const struct h264_slice *slice)
 {
     return slice->sps->vui.rest ||
-           (slice->pps->rest && s->pps[slice->pps->id].chroma_format_idc != H264_PPS_PLAIN);
+           (slice->pps->rest &&
+            (s->habits.clean_pps || s->pps[slice->pps->id].chroma_format_idc != H264_PPS_PLAIN));
 }
 
 void h264_stream_judge_slice(struct h264_stream *s, const struct h264_slice *slice)
@@ -254,9 +321,11 @@ void h264_stream_judge_slice(struct h264_stream *s, const struct h264_slice *sli
     bool siblings = h264_stream_breach_counts(s, H264_RULE_SIBLINGS, other),
          tools =
              h264_stream_breach_counts(s, H264_RULE_TOOLS, !tools_fit(slice->sps, slice->pps, h));
-    if (siblings || tools || s->habits.misaligned || set_is_odd(s, slice)) {
+    if (h264_stream_breach_counts(s, H264_RULE_ORDER, !order_fits(s, slice)))
+        h264_picture_damage(s->cur);
+    if (siblings || tools || s->habits.misaligned || s->habits.misfit || set_is_odd(s, slice)) {
         h264_picture_damage(s->cur);
         h264_recovery_breach(s, H264_BREACH_ORDER); /* its marking may be wrong, too */
     }
-    s->habits.misaligned = false;
+    s->habits.misaligned = s->habits.misfit = false;
 }

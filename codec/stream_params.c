@@ -171,6 +171,7 @@ int h264_stream_store_pps(struct h264_stream *s, const uint8_t *nal, size_t size
         h264_pps_unref(pps);
         return H264_ERR_NOMEM;
     }
+    s->habits.clean_pps |= !pps->rest;
     free(slot->bytes);
     h264_pps_unref(slot->pps);
     *slot = (struct h264_stored_pps){bytes, n, pps, format, false};

@@ -152,7 +152,7 @@ static bool is_second(struct h264_stream *s, const struct h264_sps *sps,
     return e && !s->habits.over && sps == s->first->sps && h->field_pic_flag &&
            s->first->structure == (h->bottom_field_flag ? REC_TOP : REC_BOTTOM) &&
            e->frame_num == h->frame_num && (!h->nal_ref_idc || s->first->nal_ref_idc) &&
-           (!h->idr || s->first->idr) && !has_reset(h);
+           (!h->idr || (s->first->idr && h->idr_pic_id == s->habits.idr_pic_id)) && !has_reset(h);
 }
 
 static void output_trim(struct h264_stream *s, const struct h264_sps *sps)
@@ -166,7 +166,7 @@ void h264_stream_close_field(struct h264_stream *s)
     struct h264_picture *first = s->first;
     if (!first)
         return;
-    first->damage.second_lost = s->habits.lost && !first->paired;
+    first->damage.second_lost = h264_stream_field_is_odd(s, first);
     if (s->pending.pic)
         h264_output_store(&s->dpb, &s->pending, &s->output);
     s->first = NULL;
@@ -256,12 +256,16 @@ int h264_stream_begin_picture(struct h264_stream *s, const struct h264_sps *sps,
     picture_set_previous(s, pic, first);
     h264_recovery_begin(s, h, pic);
     repeats = repeats && !first;
-    if (repeats && !h->nal_ref_idc)
+    if (repeats && !h->nal_ref_idc) {
         h264_picture_damage(pic);
+        if (!sps->frame_mbs_only_flag) /* it may be a field of a reference */
+            h264_recovery_breach(s, H264_BREACH_ORDER);
+    }
     if (h264_stream_breach_counts(s, H264_RULE_FRAME_NUM, repeats && h->nal_ref_idc))
         pic->damage.corrupt = 1; /* it stands elsewhere; its samples are sound */
     s->started = true;
     s->cur = pic;
+    s->habits.over_before = s->habits.over;
     s->cur_boundary = s->cur_ended = s->habits.over = false;
     s->bytes_size = 0;
     s->stats.pictures++;

@@ -235,9 +235,11 @@ int h264_stream_slice(struct h264_stream *s, const uint8_t *nal, size_t size,
     int error = h264_stream_parse_slice(s, nal, size, &sps, &pps, &h, &data_bit, diag);
     if (error) {
         if (error != H264_ERR_NOMEM)
-            h264_stream_lose_slice(s, nal[0] >> 5 & 3);
+            h264_stream_lose_slice(s, nal[0]);
         return error;
     }
+    if (h.idr && !h.nal_ref_idc)
+        h.nal_ref_idc = 1; /* damage: they are references always (7.4.1) */
     h.inter_view_flag = s->inter_view_flag;
     h264_stream_judge_alignment(s, pps, data_bit);
     return h264_stream_place_slice(s, sps, pps, &h, data_bit, nal, size, diag);
@@ -271,6 +273,8 @@ int h264_stream_partition(struct h264_stream *s, const uint8_t *nal, size_t size
     h264_bits_skip(&b, 8);
     slice_id = h264_bits_ue(&b);
     slice = find_partition_a(s->cur, slice_id);
+    if (!slice)
+        h264_stream_lose_slice(s, nal[0]);
     if (!slice || (is_b ? slice->nal_b_size : slice->nal_c_size))
         return h264_fail(diag, H264_ERR_DATA, "slice_id", slice_id,
                          "the partition belongs to no slice");

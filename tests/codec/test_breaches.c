@@ -215,8 +215,8 @@ static void test_idr_poc(void **state)
     close_stream(&c);
 }
 
-/* An IDR picture that comes again stands at a wrong place, but its samples are sound. Behind the
- * end of a sequence the same one may come. */
+/* An IDR picture that comes again stands at a wrong place, or its parameter sets are foreign.
+ * Behind the end of a sequence the same one may come. */
 static void test_idr_twice(void **state)
 {
     struct ctx c = plain_ctx(4, 2);
@@ -237,7 +237,7 @@ static void test_idr_twice(void **state)
     assert_int_equal(c.decoded_count, 5);
     for (unsigned i = 0; i < 5; i++) {
         assert_int_equal(c.decoded[i]->damage.corrupt, i == 1);
-        assert_int_equal(c.decoded[i]->damage.latest, 0);
+        assert_int_equal(c.decoded[i]->damage.latest != 0, i == 1);
     }
     close_stream(&c);
 }
@@ -374,6 +374,40 @@ static void test_lost_field(void **state)
     }
 }
 
+/* What stands in the place of a first field: a slice whose header is broken, a delimiter with more
+ * than its two bytes, a data partition without its slice. The second field and the next first one
+ * look like a pair. */
+static void test_lost_first_field(void **state)
+{
+    static const uint8_t units[4][7] = {{0},
+                                        {0, 0, 1, 0x01, 0xff, 0x80, 0x80},
+                                        {0, 0, 1, 0x09, 0xf0, 0x80, 0x80},
+                                        {0, 0, 1, 0x03, 0xf0, 0x80, 0x80}};
+    for (unsigned way = 0; way < 4; way++) {
+        struct ctx c = plain_ctx(4, 1);
+        c.sps.field_coding = 1;
+        c.sps.log2_max_poc_lsb = 8;
+        open_stream(&c);
+        for (unsigned i = 0; i < 10; i++) {
+            struct slice_fields f = field_of(i & 1 ? REC_BOTTOM : REC_TOP, i == 0, i / 2);
+            f.ref_idc = i < 2;
+            f.frame_num = i / 2 > 0;
+            c.tag = i;
+            if (i != 4 || !way)
+                slice(&c, f);
+            else
+                h264_stream_feed(c.s, units[way], 7, c.tag, &c.diag);
+        }
+        flush(&c);
+        assert_int_equal(c.decoded_count, way ? 9 : 10);
+        assert_int_equal(c.decoded[2]->damage.second_lost, 0);
+        assert_int_equal(c.decoded[4]->damage.second_lost, way > 0);
+        assert_int_equal(c.decoded[4]->paired, 1);
+        assert_int_equal(c.decoded[8]->damage.second_lost, way > 0);
+        close_stream(&c);
+    }
+}
+
 /* A unit whose forbidden_zero_bit is 1 may have been a parameter set, until an SPS comes. */
 static void test_forbidden_bit(void **state)
 {
@@ -406,6 +440,93 @@ static void test_misfit(void **state)
     for (unsigned i = 1; i < 6; i++)
         assert_int_equal(doubted_before(&c, i), i < 4 ? i : 3);
     close_stream(&c);
+}
+
+/* IDR pictures are references (7.4.1). One that says no is damaged, and stays a reference. */
+static void test_idr_misfit(void **state)
+{
+    for (unsigned fit = 0; fit < 2; fit++) {
+        struct ctx c = plain_ctx(4, 2);
+        open_stream(&c);
+        struct slice_fields idr = IDR(.data = 0x1f, .data_bits = 8);
+        idr.ref_idc = fit;
+        slice(&c, idr);
+        slice(&c, REF_P(.frame_num = 1, .poc_lsb = 2));
+        flush(&c);
+        assert_int_equal(c.decoded[0]->damage.corrupt, !fit);
+        expect_list(&c, 1, 0, "0 -");
+        assert_int_equal(doubted_before(&c, 1), fit ? 0 : 1);
+        close_stream(&c);
+    }
+}
+
+/* A message whose header is that of a slice ends no damage. */
+static void test_message_misfit(void **state)
+{
+    for (unsigned way = 0; way < 2; way++) {
+        uint8_t unit[8] = {0, 0, 1, way ? 0x46 : 0x06, 6, 1, 0xc4, 0x80}; /* recovery point */
+        struct ctx c = plain_ctx(4, 2);
+        open_stream(&c);
+        low_delay_run(&c, 2);
+        h264_stream_feed(c.s, unit, 8, c.tag, &c.diag);
+        slice(&c, REF_P(.frame_num = 2, .poc_lsb = 4));
+        flush(&c);
+        assert_int_equal(c.decoded[2]->recovery.present, !way);
+        close_stream(&c);
+    }
+}
+
+/* An IDR picture follows the end of a sequence (7.4.1.2.1). */
+static void test_sequence_end(void **state)
+{
+    for (unsigned idr = 0; idr < 2; idr++) {
+        struct ctx c = plain_ctx(4, 2);
+        struct bw end = {.bits = 0};
+        open_stream(&c);
+        low_delay_run(&c, 2);
+        bw_u(&end, 8, 10);
+        feed(&c, &end);
+        if (idr)
+            slice(&c, IDR(.idr_pic_id = 1));
+        else
+            slice(&c, REF_P(.frame_num = 2, .poc_lsb = 4));
+        flush(&c);
+        assert_int_equal(c.decoded[2]->damage.latest != 0, !idr);
+        close_stream(&c);
+    }
+}
+
+/* Addresses of slices rise (7.4.3), but for profiles with arbitrary slice order. */
+static void test_slice_order(void **state)
+{
+    for (unsigned any = 0; any < 2; any++) {
+        struct ctx c = plain_ctx(4, 2);
+        c.sps.profile_idc = any ? 66 : 77;
+        open_stream(&c);
+        slice(&c, IDR(.data = 0x11, .data_bits = 8));
+        slice(&c, IDR(.first_mb = 6, .data = 0x13, .data_bits = 8));
+        slice(&c, IDR(.first_mb = 3, .data = 0x15, .data_bits = 8));
+        flush(&c);
+        assert_int_equal(c.decoded[0]->slice_count, 3);
+        assert_int_equal(c.decoded[0]->damage.corrupt, !any);
+        close_stream(&c);
+    }
+}
+
+/* B slices are not of the Baseline profile. */
+static void test_baseline(void **state)
+{
+    for (unsigned main = 0; main < 2; main++) {
+        struct ctx c = plain_ctx(4, 2);
+        c.sps.profile_idc = main ? 77 : 66;
+        open_stream(&c);
+        low_delay_run(&c, 2);
+        slice(&c, NONREF_B(.frame_num = 2, .poc_lsb = 5));
+        flush(&c);
+        assert_int_equal(c.decoded[1]->damage.corrupt, 0);
+        assert_int_equal(c.decoded[2]->damage.corrupt, !main);
+        close_stream(&c);
+    }
 }
 
 /* POC of frames are intervals: that of the third one lies around the second one's. */
@@ -513,6 +634,31 @@ static void test_alignment(void **state)
     }
 }
 
+/* Junk behind a PPS is a habit of encoders where all have it. */
+static void test_rest_once(void **state)
+{
+    for (unsigned clean = 0; clean < 2; clean++) {
+        struct ctx c = plain_ctx(4, 2);
+        struct bw pps = {.bits = 0};
+        c.sps.profile_idc = 77;
+        c.sps.constraint_flags = 0x40;
+        if (clean)
+            open_stream(&c);
+        else
+            h264_stream_create(&(struct h264_stream_params){0}, &c.s);
+        struct bw sps = {.bits = 0};
+        write_sps(&sps, &c.sps);
+        feed(&c, &sps);
+        write_pps(&pps, &c.pps);
+        bw_u(&pps, 24, 0x555580);
+        feed(&c, &pps);
+        low_delay_run(&c, 1);
+        flush(&c);
+        assert_int_equal(c.decoded[0]->damage.corrupt, clean);
+        close_stream(&c);
+    }
+}
+
 /* Bits behind the elements of an SPS, of a PPS, and of a PPS in a profile whose encoders write such
  * bits. */
 static void test_rest(void **state)
@@ -562,13 +708,20 @@ int main(void)
         cmocka_unit_test(test_refused_sets),
         cmocka_unit_test(test_forbidden_bytes),
         cmocka_unit_test(test_lost_field),
+        cmocka_unit_test(test_lost_first_field),
         cmocka_unit_test(test_forbidden_bit),
         cmocka_unit_test(test_misfit),
+        cmocka_unit_test(test_idr_misfit),
+        cmocka_unit_test(test_message_misfit),
+        cmocka_unit_test(test_sequence_end),
+        cmocka_unit_test(test_slice_order),
+        cmocka_unit_test(test_baseline),
         cmocka_unit_test(test_poc_interval),
         cmocka_unit_test(test_tools),
         cmocka_unit_test(test_siblings),
         cmocka_unit_test(test_alignment),
         cmocka_unit_test(test_rest),
+        cmocka_unit_test(test_rest_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

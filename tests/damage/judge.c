@@ -14,11 +14,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char text_header[] = "7.3.3: a slice header is broken",
+                  text_refused[] = "7.3: a NAL unit is refused",
+                  text_gap[] = "7.4.3: a gap in frame_num";
+
 /* Of a picture, by its id. */
 struct verdict {
-    const char *own;  /* breach of the picture, or of what it refers to */
-    const char *from; /* breach that counts from this picture on */
-    uint32_t owner;   /* id of the picture that stands for its frame */
+    const char *own;   /* breach of the picture, or of what it refers to */
+    const char *from;  /* breach that counts from this picture on */
+    const char *alone; /* breach of order before a picture that refers to none */
+    uint32_t owner;    /* id of the picture that stands for its frame */
     bool marked;
 };
 
@@ -39,6 +44,8 @@ struct judge {
 
     /* before the next slice */
     const char *pending;          /* breach of order in units */
+    bool unit_reference;          /* nal_ref_idc of the unit is not 0 */
+    bool begun;                   /* a picture came */
     bool boundary, ended, prefix; /* an access unit begins; a sequence ended; units before it */
     int primary_pic_type;         /* of its delimiter, -1: none */
     uint32_t cur_id, cur_slices;  /* the picture that was built before this unit */
@@ -183,6 +190,7 @@ static void nal_order(struct judge *j, const uint8_t *nal, size_t size)
     }
     j->boundary |= begins;
     j->ended |= type == H264_NAL_END_SEQUENCE || type == H264_NAL_END_STREAM;
+    j->after_idr &= !j->ended; /* the same sequence may come again */
 }
 
 /* 7.4.2.4, Table 7-5 */
@@ -216,7 +224,8 @@ static void judge_slice(struct judge *j, struct h264_stream *s, const uint8_t *n
     struct h264_slice_header h;
     size_t data_bit;
     if (h264_stream_parse_slice(s, nal, size, &sps, &pps, &h, &data_bit, NULL)) {
-        breach_pending(j, "7.3.3: a slice header is broken");
+        if (j->unit_reference)
+            breach_pending(j, text_header);
         return;
     }
     breach_pending(j, judge_sps(sps));
@@ -262,6 +271,7 @@ void judge_unit(struct judge *j, struct h264_stream *s, const uint8_t *nal, size
 {
     j->cur_id = s->cur ? s->cur->id : UINT32_MAX;
     j->cur_slices = s->cur ? s->cur->slice_count : 0;
+    j->unit_reference = nal[0] & 0x60;
     breach_pending(j, nal_bytes(nal, size));
     breach_pending(j, nal_type(nal));
     nal_order(j, nal, size);
@@ -276,8 +286,10 @@ void judge_fed(struct judge *j, struct h264_stream *s, int error)
     struct h264_picture *cur = s->cur;
     bool same = cur && cur->id == j->cur_id,
          taken = cur && (!same || cur->slice_count > j->cur_slices);
-    if (error < 0)
-        breach_pending(j, "7.3: a NAL unit is refused");
+    if (error < 0 && j->unit_reference)
+        breach_pending(j, text_refused);
+    else if (error < 0 && cur && same && !j->boundary)
+        breach_own(j, cur->id, text_refused);
     if (same && taken && j->boundary)
         breach_pending(j, "7.4.1.2.3: a unit that begins an access unit is within a picture");
     if (cur && j->pending && (taken || error < 0)) {
@@ -298,12 +310,12 @@ static const char *frame_num_breach(const struct judge *j, const struct h264_pic
                                     const struct h264_slice_header *h)
 {
     uint32_t max = 1u << pic->sps->log2_max_frame_num;
-    if (h->idr || pic->first_field)
+    if (h->idr || pic->first_field || !j->begun)
         return NULL;
     if (h->frame_num == j->prev_ref_frame_num)
         return "7.4.3: frame_num is that of the reference before";
     if (h->frame_num != (j->prev_ref_frame_num + 1) % max && !pic->sps->gaps_in_frame_num_allowed)
-        return "7.4.3: a gap in frame_num";
+        return text_gap;
     return NULL;
 }
 
@@ -387,11 +399,19 @@ static const char *sequence_breach(struct judge *j, const struct h264_picture *p
     return other ? "7.4.1.2.1: another SPS without an IDR picture" : NULL;
 }
 
+/* Units before the picture are missing. */
+static bool tells_of_loss(const char *breach)
+{
+    return breach == text_gap || breach == text_header || breach == text_refused;
+}
+
 /* What makes breaches of order, in a picture that opens a frame or is a second field. */
 static void judge_numbers(struct judge *j, const struct h264_picture *pic)
 {
     const struct h264_slice_header *h = &pic->slices[0].hdr;
     if (pic->idr && !pic->first_field) {
+        struct verdict *v = verdict_of(j, pic->id);
+        v->from = v->from && tells_of_loss(v->from) ? NULL : v->from;
         j->from = NULL;
         j->numbers_count = 0;
         if (j->after_idr && h->idr_pic_id == j->idr_pic_id)
@@ -400,12 +420,17 @@ static void judge_numbers(struct judge *j, const struct h264_picture *pic)
     }
     if (!pic->first_field)
         j->after_idr = pic->idr;
+    if (!j->begun && !pic->idr) { /* units before it may have lacked their sets */
+        verdict_of(j, pic->id)->from = NULL;
+        breach_from(j, pic->id, JUDGE_TEXT_BEGIN);
+    }
     breach_from(j, pic->id, sequence_breach(j, pic));
     breach_from(j, pic->id, frame_num_breach(j, pic, h));
     breach_from(j, pic->id, poc_breach(j, pic));
     if (pic->sps->poc_type == 2 && !h->nal_ref_idc && j->after_nonref && !pic->first_field)
         breach_from(j, pic->id, "8.2.1.3: two pictures in a row that are no references");
     j->after_nonref = !h->nal_ref_idc;
+    j->begun = true;
     number_add(j, pic);
     numbers_after(j, pic, h);
 }
@@ -444,6 +469,14 @@ void judge_before(struct judge *j, struct h264_picture *pic)
         j->bad = true;
 }
 
+/* A picture that refers to none is as sound behind a loss as in a whole stream. */
+static void inherit_alone(struct judge *j, struct verdict *v)
+{
+    const char *own = v->from && !tells_of_loss(v->from) ? v->from : NULL;
+    v->own = v->own ? v->own : own;
+    v->alone = v->own ? NULL : j->from;
+}
+
 /* What it refers to, and what counts since an earlier picture. */
 static void inherit(struct judge *j, const struct h264_picture *pic)
 {
@@ -451,6 +484,10 @@ static void inherit(struct judge *j, const struct h264_picture *pic)
     struct verdict *v = verdict_of(j, pic->id);
     if (v->from && !j->from)
         j->from = v->from;
+    if (!pic->refs_held_count) {
+        inherit_alone(j, v);
+        return;
+    }
     for (uint32_t i = 0; i < pic->refs_held_count && !own; i++) {
         const struct verdict *ref = verdict_of(j, pic->refs_held[i]->id);
         own = ref->marked ? NULL : ref->own;
@@ -471,14 +508,23 @@ void judge_after(struct judge *j, struct h264_picture *pic)
     }
     struct verdict *v = verdict_of(j, pic->id);
     v->marked = pic->damage.corrupt;
-    if (v->owner != pic->id && v->own)
-        breach_own(j, v->owner, v->own);
+    if (v->owner != pic->id) {
+        const char *own = v->own, *alone = v->alone;
+        if (own)
+            breach_own(j, v->owner, own);
+        v = verdict_of(j, verdict_of(j, pic->id)->owner);
+        v->alone = v->alone ? v->alone : alone;
+    }
 }
 
-const char *judge_frame(const struct judge *j, uint32_t id)
+const char *judge_frame(const struct judge *j, uint32_t id, bool *alone)
 {
-    return id < j->count ? j->at[id].own : NULL;
+    const struct verdict *v = id < j->count ? &j->at[id] : NULL;
+    *alone = v && !v->own && v->alone;
+    return !v ? NULL : v->own ? v->own : v->alone;
 }
+
+const struct breaches judge_habits = {{JUDGE_TEXT_BEGIN, JUDGE_TEXT_PLAIN_PPS, JUDGE_TEXT_VUI}, 3};
 
 const struct breaches *judge_breaches(const struct judge *j)
 {

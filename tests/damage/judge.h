@@ -6,7 +6,8 @@
  *
  * A frame has a breach where its own pictures have one, or pictures that they refer to. Breaches of
  * order and numbering count for all pictures up to the next IDR picture. Pictures that the decoder
- * marked as damaged bring none to those that are not marked.
+ * marked as damaged bring none to those that are not marked. A unit that is no reference and cannot
+ * be read counts within its access unit alone.
  *
  * Not judged: rules that need times (bit rates, MinCR, macroblocks a second), bins of CABAC per
  * byte, redundant pictures, SEI messages, and other views than the first.
@@ -25,6 +26,14 @@ struct breaches {
     unsigned count;
 };
 
+/* What real encoders and recorders write always, so that a decoder does not tell it: streams that
+ * begin in between, junk behind a PPS of Baseline, Main and Extended, and broken VUIs. */
+#define JUDGE_TEXT_BEGIN "7.4.1.2.1: the stream does not begin with an IDR picture"
+#define JUDGE_TEXT_PLAIN_PPS                                                                       \
+    "7.3.2.2: something follows the elements of a PPS whose profile has none"
+#define JUDGE_TEXT_VUI "E.1.1: the VUI is broken"
+extern const struct breaches judge_habits;
+
 struct judge;
 
 /* allowed: breaches that do not count, borrowed, or NULL. NULL: no memory. */
@@ -39,8 +48,9 @@ void judge_fed(struct judge *j, struct h264_stream *s, int error);
 void judge_before(struct judge *j, struct h264_picture *pic);
 void judge_after(struct judge *j, struct h264_picture *pic);
 
-/* Of the frame whose first picture has this id; NULL: none was seen. */
-const char *judge_frame(const struct judge *j, uint32_t id);
+/* Of the frame whose first picture has this id; NULL: none was seen. *alone: its pictures refer to
+ * none and have none of their own. Units before them are missing, or out of order. */
+const char *judge_frame(const struct judge *j, uint32_t id, bool *alone);
 /* All that were seen. */
 const struct breaches *judge_breaches(const struct judge *j);
 /* False: no memory for what it must remember. */

@@ -102,7 +102,7 @@ static const char *sps_vui(const struct h264_sps *sps)
     if (!sps->vui_present)
         return NULL;
     if (sps->vui_broken)
-        return "E.1.1: the VUI is broken";
+        return JUDGE_TEXT_VUI;
     if (!v->bitstream_restriction_flag)
         return NULL;
     if (v->max_dec_frame_buffering > judge_dpb_frames(sps) ||
@@ -152,7 +152,9 @@ const char *judge_pps(const struct h264_sps *sps, const struct h264_pps *pps)
     bool base = sps->profile_idc == BASELINE, extended = sps->profile_idc == EXTENDED,
          low = base || extended || sps->profile_idc == MAIN;
     if (pps->rest)
-        return "7.3.2.2: something follows the elements of the PPS";
+        return low && sps->constraint_flags & 0xe0
+                   ? JUDGE_TEXT_PLAIN_PPS
+                   : "7.3.2.2: something follows the elements of the PPS";
     if ((base || extended) && pps->entropy_coding_mode_flag)
         return "A.2: the profile has no CABAC";
     if (base && (pps->weighted_pred_flag || pps->weighted_bipred_idc))

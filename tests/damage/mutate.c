@@ -31,10 +31,12 @@ enum { CHUNK = 128, HANG_S = 60, MOST_DPB = 16 };
 /* Of a kind. Frames between the damage and the next IDR picture are exact, or told as damaged, or
  * doubted (told and exact), or moved (a frame of the clean stream that stands elsewhere), or
  * foreign (a frame of the other stream), or valid (the judge finds no breach of the standard in it:
- * no decoder can tell), or silent (none of these: a breach is there, and it is not told). */
+ * no decoder can tell), or alone (its pictures refer to none, and units before them are missing or
+ * out of order), or habit (its only breaches are those that encoders write always), or silent (none
+ * of these: a breach is there, and it is not told). */
 struct tally {
     unsigned long runs, failed, kept, kept_marked, exact, told, doubted, moved, foreign, valid,
-        silent;
+        alone, habit, silent;
     double worst_s;
 };
 
@@ -56,6 +58,7 @@ struct run {
     struct damaged d;
     struct decoded out;
     struct decoded judged; /* the same frames with their breaches, once they are asked for */
+    struct decoded strict; /* without those that are habits */
     struct tally *tally;
 };
 
@@ -184,26 +187,38 @@ static bool breaches_of_clean(const struct damaged *d, struct breaches *all)
     return true;
 }
 
-/* The breach of frame i, or NULL. */
-static const char *breach_of(struct run *r, unsigned i)
+static bool judge_run(struct run *r, bool habits, struct decoded *out)
 {
     struct breaches allowed;
-    if (!r->judged.count &&
-        (!breaches_of_clean(&r->d, &allowed) ||
-         !decode_judged(&r->d.units, r->d.source->tagged, &allowed, NULL, &r->judged))) {
+    if (out->count)
+        return true;
+    if (!breaches_of_clean(&r->d, &allowed))
+        return false;
+    for (unsigned i = 0; i < judge_habits.count && !habits; i++)
+        if (allowed.count < JUDGE_BREACHES)
+            allowed.at[allowed.count++] = judge_habits.at[i];
+    return decode_judged(&r->d.units, r->d.source->tagged, &allowed, NULL, out);
+}
+
+/* Frame i with its breach. */
+static const struct shown *judged_frame(struct run *r, bool habits, unsigned i)
+{
+    static const struct shown unknown = {.breach = "not judged"};
+    struct decoded *out = habits ? &r->judged : &r->strict;
+    if (!judge_run(r, habits, out)) {
         run_failed(r, "no memory");
-        return "not judged";
+        return &unknown;
     }
-    if (r->judged.count == r->out.count && r->judged.at[i].hash == r->out.at[i].hash)
-        return r->judged.at[i].breach;
+    if (out->count == r->out.count && out->at[i].hash == r->out.at[i].hash)
+        return &out->at[i];
     run_failed(r, "frame %u differs where units are fed one by one", i);
-    return "not judged";
+    return &unknown;
 }
 
 /* A frame that is not as the clean one of its access unit, and not marked. */
 static const char *count_silent(struct run *r, const struct shown *got)
 {
-    const char *breach;
+    unsigned i = (unsigned)(got - r->out.at);
     if (decoded_has(&r->d.source->clean, got->hash)) {
         r->tally->moved++;
         return "moved";
@@ -212,14 +227,22 @@ static const char *count_silent(struct run *r, const struct shown *got)
         r->tally->foreign++;
         return "foreign";
     }
-    breach = breach_of(r, (unsigned)(got - r->out.at));
-    if (!breach) {
+    if (!judged_frame(r, true, i)->breach) {
         r->tally->valid++;
         return "valid";
     }
+    const struct shown *strict = judged_frame(r, false, i);
+    if (strict->alone) {
+        r->tally->alone++;
+        return "alone";
+    }
+    if (!strict->breach) {
+        r->tally->habit++;
+        return "habit";
+    }
     r->tally->silent++;
     if (opt.verbose)
-        printf("mutation %" PRIu64 ": %s\n", r->d.number, breach);
+        printf("mutation %" PRIu64 ": %s\n", r->d.number, strict->breach);
     return "silent";
 }
 
@@ -272,6 +295,7 @@ static void run_one(struct job *job, uint64_t number)
         check_after(&r);
         count_between(&r);
         decoded_free(&r.judged);
+        decoded_free(&r.strict);
         decoded_free(&r.out);
         decode_units(&r.d.units, false, 2, &r.out); /* both views, and no access units */
         check_limits(&r, 2);
@@ -347,9 +371,9 @@ static bool run_all(void)
 
 static void tally_print(const char *name, const struct tally *t)
 {
-    printf("%-15s %7lu %6lu %8lu %6lu %8lu %8lu %8lu %8lu %8lu %8lu %8lu %7.2f\n", name, t->runs,
-           t->failed, t->kept, t->kept_marked, t->exact, t->told, t->doubted, t->moved, t->foreign,
-           t->valid, t->silent, t->worst_s);
+    printf("%-15s %7lu %6lu %8lu %6lu %8lu %8lu %8lu %8lu %8lu %8lu %6lu %6lu %6lu %7.2f\n", name,
+           t->runs, t->failed, t->kept, t->kept_marked, t->exact, t->told, t->doubted, t->moved,
+           t->foreign, t->valid, t->alone, t->habit, t->silent, t->worst_s);
 }
 
 static void tally_add(struct tally *sum, const struct tally *t)
@@ -364,6 +388,8 @@ static void tally_add(struct tally *sum, const struct tally *t)
     sum->moved += t->moved;
     sum->foreign += t->foreign;
     sum->valid += t->valid;
+    sum->alone += t->alone;
+    sum->habit += t->habit;
     sum->silent += t->silent;
     sum->worst_s = t->worst_s > sum->worst_s ? t->worst_s : sum->worst_s;
 }
@@ -371,9 +397,9 @@ static void tally_add(struct tally *sum, const struct tally *t)
 static bool print_tallies(void)
 {
     struct tally all = {.runs = 0};
-    printf("%-15s %7s %6s %8s %6s %8s %8s %8s %8s %8s %8s %8s %7s\n", "damage", "streams", "failed",
-           "kept", "marked", "exact", "told", "doubted", "moved", "foreign", "valid", "silent",
-           "worst s");
+    printf("%-15s %7s %6s %8s %6s %8s %8s %8s %8s %8s %8s %6s %6s %6s %7s\n", "damage", "streams",
+           "failed", "kept", "marked", "exact", "told", "doubted", "moved", "foreign", "valid",
+           "alone", "habit", "silent", "worst s");
     for (unsigned k = 0; k < MUTATION_KINDS; k++) {
         struct tally sum = {.runs = 0};
         for (unsigned j = 0; j < opt.jobs; j++)

@@ -76,7 +76,8 @@ static void on_emit(struct refdec *d, const struct h264_picture *pic)
     out->at[out->count] =
         (struct shown){.tag = pic->tag, .last_tag = slot->last_tag, .marked = slot->corrupt};
     if (((struct decoding *)d)->judge)
-        out->at[out->count].breach = judge_frame(((struct decoding *)d)->judge, pic->id);
+        out->at[out->count].breach =
+            judge_frame(((struct decoding *)d)->judge, pic->id, &out->at[out->count].alone);
     shown_hash(&out->at[out->count++], slot->frame, pic);
 }
 

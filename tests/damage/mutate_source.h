@@ -20,6 +20,7 @@ struct shown {
     int64_t tag, last_tag; /* access units of its first picture and of the last one */
     bool marked;           /* as damaged */
     const char *breach;    /* of the standard, decode_judged alone; NULL: none */
+    bool alone;            /* it is of units before the frame, which refers to none */
 };
 
 struct decoded {
