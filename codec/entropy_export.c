@@ -45,15 +45,20 @@ size_t h264_slice_entropy_size(const struct h264_slice *slice)
 }
 
 /* Its scaling lists behind the RBSP; 0: they are flat. */
-static uint32_t export_weights(const struct h264_slice *slice, uint8_t *bytes, size_t *size)
+static uint32_t export_weights(const struct h264_slice *slice, uint8_t *bytes, size_t *size,
+                               uint8_t *most)
 {
     struct rec_scaling lists;
     size_t at = *size;
+    *most = 16;
     if (!slice->sps->seq_scaling_matrix_present_flag &&
         !slice->pps->pic_scaling_matrix_present_flag)
         return 0;
     h264_pps_scaling(slice->sps, slice->pps, &lists);
     memcpy(bytes + at, &lists, sizeof(lists));
+    *most = 1;
+    for (size_t i = 0; i < sizeof(lists); i++)
+        *most = bytes[at + i] > *most ? bytes[at + i] : *most;
     *size += sizeof(lists);
     return (uint32_t)at;
 }
@@ -73,7 +78,8 @@ int h264_slice_export_entropy(const struct h264_slice *slice, struct ent_slice *
     if (bits.pos >= (cabac ? rbsp * 8 : bits.end))
         return H264_ERR_TRUNCATED;
     *size = rbsp + H264_BITS_PADDING;
-    uint32_t weights = export_weights(slice, bytes, size);
+    uint8_t most_weight;
+    uint32_t weights = export_weights(slice, bytes, size, &most_weight);
     rbsp = cabac ? rbsp : bits.size;
     *out = (struct ent_slice){
         .start = (uint32_t)bits.pos,
@@ -96,6 +102,7 @@ int h264_slice_export_entropy(const struct h264_slice *slice, struct ent_slice *
         .num_ref = {slice->hdr.num_ref[0], slice->hdr.num_ref[1]},
         .deblock_idc = slice->hdr.disable_deblocking_filter_idc,
         .chroma_blocks = sps->chroma_format_idc ? 4 : 0,
+        .most_weight = most_weight,
     };
     return H264_OK;
 }

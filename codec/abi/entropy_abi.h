@@ -64,7 +64,8 @@ struct ent_slice {
     REC_U8 num_ref[2];
     REC_U8 deblock_idc;   /* disable_deblocking_filter_idc */
     REC_U8 chroma_blocks; /* 4x4 blocks of a chroma component: 0 or 4 */
-    REC_U8 reserved[2];
+    REC_U8 most_weight;   /* largest of weights; 16 where all are */
+    REC_U8 reserved;
 };
 
 /* ent_result.status; 0 before the slice is begun */

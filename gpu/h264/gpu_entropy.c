@@ -66,7 +66,8 @@ uint8_t *gpu_entropy_slice_bytes(struct gpu_entropy_batch *b, size_t most)
 
 static bool weights_valid(const struct ent_slice *s, size_t size)
 {
-    return !s->weights || (s->weights < size && size - s->weights >= sizeof(struct rec_scaling));
+    return s->most_weight &&
+           (!s->weights || (s->weights < size && size - s->weights >= sizeof(struct rec_scaling)));
 }
 
 /* All that the shader relies on. */

@@ -37,6 +37,16 @@ layout(set = 0, binding = ENT_BIND_COEFFS, scalar) readonly buffer coeff_buffer
 {
     int16_t coeffs[];
 };
+/* the same, two each */
+layout(set = 0, binding = ENT_BIND_MBS, std430) readonly buffer packed_mb_buffer
+{
+    uvec4 packed_mbs[];
+};
+/* the same, eight levels each */
+layout(set = 0, binding = ENT_BIND_COEFFS, std430) readonly buffer packed_buffer
+{
+    uvec4 packed_levels[];
+};
 layout(set = 0, binding = ENT_BIND_RESULTS, scalar) buffer result_buffer
 {
     ent_result results[];
@@ -64,7 +74,7 @@ void main()
     barrier();
     [[dont_unroll]] for (uint addr = slice.first_mb + gl_LocalInvocationIndex; addr < slice.end_mb;
                          addr += ENT_RANGES_THREADS)
-        if (!macroblock_within(mbs[slice.mb_base + addr]))
+        if (suspect(slice.mb_base + addr) && !macroblock_within(mbs[slice.mb_base + addr]))
             atomicAdd(wrong, 1u);
     barrier();
     if (gl_LocalInvocationIndex == 0u)

@@ -153,6 +153,48 @@ void luma(rec_mb mb, uint at, bool inter)
     }
 }
 
+/* ---- which macroblocks are worth a look ---- */
+
+/* Sum of |level| of four packed pairs */
+uint pairs_sum(uvec4 v)
+{
+    ivec4 low = bitfieldExtract(ivec4(v), 0, 16), high = ivec4(v) >> 16;
+    uvec4 sums = uvec4(abs(low) + abs(high));
+    return sums.x + sums.y + sums.z + sums.w;
+}
+
+/* h264_level_limits of codec/residual_range.c for the largest weight: two thirds of 2^15 by the
+ * largest scale. */
+uint level_limit(int qp)
+{
+    return uint(21652 * 16 / (int(slice.most_weight) * norm4[qp % 6].y)) >> uint(qp / 6);
+}
+
+/* A sum of |level| may be so large that a value is out of range: that of a block; half of that of
+ * an 8x8 block; that of a component whose DC levels have a transform of their own. */
+bool suspect(uint index)
+{
+    uvec4 first_half = packed_mbs[2u * index];
+    uint luma = uint(bitCount(first_half.z & 0xffffu)),
+         chroma_count = uint(bitCount(first_half.z >> 16)),
+         count = luma + chroma_count + uint(bitCount(first_half.w & 0xffffu)), sum = 0u, most = 0u;
+    if (count == 0u)
+        return false;
+    bool wide = (first_half.w >> 24 & REC_MB_TRANSFORM_8X8) != 0u,
+         luma_dc = (first_half.w >> 16 & 255u) == REC_MB_INTRA_16X16;
+    uint at = (slice.coeff_block_base + first_half.y) * 2u;
+    [[dont_unroll]] for (uint i = 0u; i < count; i++) {
+        bool is_luma = i < luma, first = is_luma ? (luma_dc ? i == 0u : !wide || (i & 3u) == 0u)
+                                                 : i == luma || i == luma + chroma_count;
+        sum = first ? 0u : sum;
+        sum += pairs_sum(packed_levels[at + 2u * i]) + pairs_sum(packed_levels[at + 2u * i + 1u]);
+        most = max(most, is_luma && wide ? (sum + 1u) >> 1 : sum);
+    }
+    int qp = int(packed_mbs[2u * index + 1u].x);
+    return most > level_limit(max(bitfieldExtract(qp, 0, 8),
+                                  max(bitfieldExtract(qp, 8, 8), bitfieldExtract(qp, 16, 8))));
+}
+
 bool macroblock_within(rec_mb mb)
 {
     bool inter = mb.kind == REC_MB_INTER;
