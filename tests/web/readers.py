@@ -96,7 +96,7 @@ def ffplay(args, web, wanted, folder):
     sums = lambda text: re.findall(r"plane_checksum:\[([0-9A-F ]*)\]", text)
     ours = run(args.ffmpeg, "-i", w.CLIP, "-vf", "showinfo", "-f", "null", "-")
     for kind in ("y4m", "mkv"):
-        out = run("ffplay", "-hide_banner", "-autoexit", "-framedrop", "-sync", "video", "-vf",
+        out = run("ffplay", "-hide_banner", "-autoexit", "-noframedrop", "-sync", "video", "-vf",
                   "showinfo", web.url(f"/streams/file.{kind}"),
                   env={**os.environ, "SDL_VIDEODRIVER": "dummy", "SDL_AUDIODRIVER": "dummy"})
         got, file = sums(out.stderr.decode()), sums(ours.stderr.decode())
