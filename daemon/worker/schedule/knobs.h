@@ -93,9 +93,6 @@
 #define SPLIT_MB_WEIGHT          3
 /* s from a batch's end, before measured | measured */
 #define SPLIT_FETCH_SECONDS      0.02
-#define SPLIT_QUEUE              QUEUE_CPU      /* when coders come to a picture | measured */
-#define SPLIT_DRAIN_NS           10000000       /* ns of a measurement of the queue | by design */
-#define SPLIT_DRAIN_LEAST        0.1            /* s of them, before they count | by design */
 #define SPLIT_MARGIN             1.3            /* times the estimate, at first | measured */
 #define SPLIT_MARGIN_LEAST       110            /* percent | measured */
 #define SPLIT_MARGIN_MOST        300            /* percent | measured */

@@ -33,13 +33,9 @@ struct split {
     uint32_t depth;      /* pictures that the GPU has in work at most; 0: it does not work */
     uint32_t motion_mbs; /* it derives motion of pictures of so many macroblocks; 0: of none */
     struct split_rate cpu_rate;  /* of one coder, motion included */
-    struct split_rate drain;     /* of all coders, by the clock */
     struct split_rate gpu_rate;  /* of a batch, until it is decoded */
     struct split_rate gpu_fetch; /* and from then on, a batch counting as one byte */
     double cpu_spent;            /* seconds of the coders */
-    uint64_t begun;              /* bytes that coders have taken from the queue, */
-    uint64_t looked_begun;       /* and by the last look, */
-    int64_t looked_ns;           /* which was then; 0: nothing waited */
     double margin;               /* the GPU may take so many times as long; 0: unknown */
     int64_t chosen_ns;           /* when the last batch was chosen */
     uint64_t kept;               /* bytes of host memory of the GPU's pictures */

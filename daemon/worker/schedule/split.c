@@ -11,9 +11,8 @@
  * the sooner the longer the queue is. That memory is bounded; what exceeds the bound is the CPU's.
  *
  * The estimates are seconds a byte, measured all the time, and the latest count most. The estimate
- * of the coders' CPU time leaves out the motion of the GPU's pictures, so it is on the safe side.
- * By the clock (QUEUE_CLOCK) it counts, too, that others may have the cores, and that coders wait.
- * Pictures that come late all the same make the GPU take later ones.
+ * of the coders leaves out the motion of the GPU's pictures, so it is on the safe side. Pictures
+ * that come late all the same make the GPU take later ones.
  */
 #include "daemon/worker/schedule/split.h"
 
@@ -117,29 +116,10 @@ static double seconds_a_byte(const struct split_rate *r, double preset)
     return r->bytes > 0 ? r->seconds / r->bytes : preset;
 }
 
-/* Of all coders together: no faster than their CPU time allows; by the clock no faster than the
- * queue has moved of late, either. Windows may be full of pictures that wait. */
+/* Of all coders together. */
 static double cpu_seconds_a_byte(const struct schedule *s)
 {
-    const struct split_rate *drain = &s->split.drain;
-    double cpu = seconds_a_byte(&s->split.cpu_rate, SPLIT_CPU_SECONDS) / s->setting.coders;
-    bool known = tuned(s->setting.tuning.queue, SPLIT_QUEUE) == QUEUE_CLOCK &&
-                 drain->seconds >= SPLIT_DRAIN_LEAST;
-    double clock = known ? drain->seconds / drain->bytes : 0;
-    return cpu > clock ? cpu : clock;
-}
-
-void split_look(struct schedule *s, int64_t now_ns)
-{
-    struct split *split = &s->split;
-    int64_t since = now_ns - split->looked_ns;
-    uint64_t bytes = split->begun - split->looked_begun;
-    if (split->looked_ns && s->entropy.first && since < SPLIT_DRAIN_NS)
-        return;
-    if (split->looked_ns && s->entropy.first && since < 4 * SPLIT_DRAIN_NS && bytes)
-        split_rate_add(&split->drain, 1e-9 * (double)since, (double)bytes);
-    split->looked_begun = split->begun;
-    split->looked_ns = s->entropy.first ? now_ns : 0;
+    return seconds_a_byte(&s->split.cpu_rate, SPLIT_CPU_SECONDS) / s->setting.coders;
 }
 
 /* Of a batch of the GPU with slices as large as the pictures in the queue are on average. */

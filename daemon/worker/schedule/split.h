@@ -47,8 +47,6 @@ void split_keep_blocks(struct schedule *s, struct picture *p, uint32_t coeff_blo
 bool split_is_late(const struct schedule *s, const struct picture *p);
 /* A batch came back with so many late pictures: how far the estimates can be trusted. */
 void split_learn(struct schedule *s, uint32_t late);
-/* Again and again, every few ms: how fast coders take what waits. */
-void split_look(struct schedule *s, int64_t now_ns);
 /* The queue is so long that the GPU may be of use, and encoders do not need it more. */
 bool split_worth(const struct schedule *s);
 /* There is no memory for a batch: the coders decode what waits for the GPU. */

@@ -42,7 +42,6 @@ static const struct tuning_name names[] = {
     NAME(choice, CHOICE_BYTES),
     NAME(join, JOIN_WAITING),
     NAME(idle, 1024),
-    NAME(queue, QUEUE_CLOCK),
     NAME(cavlc, CAVLC_BOTH),
     NAME(early, 64),
     NAME(awake, 64),

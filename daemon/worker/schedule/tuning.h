@@ -24,7 +24,6 @@ struct split_tuning {
     uint32_t ready;                /* READY pictures: beyond that fewer batches */
     uint32_t choice;               /* enum split_choice */
     uint32_t join;                 /* enum split_join */
-    uint32_t queue;                /* enum split_queue */
     uint32_t cavlc;                /* enum split_cavlc */
     uint32_t early;                /* pictures of a stream that are never the GPU's */
     uint32_t awake;                /* coders that expect a live picture, at most */
@@ -35,8 +34,6 @@ struct split_tuning {
 enum split_choice { CHOICE_ALIKE = 1, CHOICE_BYTES };
 /* The GPU begins after some time of coders, or when more waits than they do in a batch's time. */
 enum split_join { JOIN_SPENT = 1, JOIN_WAITING };
-/* When coders come to a picture: by their CPU time a byte, or also by the clock. */
-enum split_queue { QUEUE_CPU = 1, QUEUE_CLOCK };
 /* Coders alone decode CAVLC, or the GPU too. */
 enum split_cavlc { CAVLC_CODERS = 1, CAVLC_BOTH };
 

@@ -197,7 +197,6 @@ static bool batch_begin(struct entropy_gpu *g)
 {
     struct engine *e = g->engine;
     struct entropy_batch *b;
-    split_look(&e->schedule, now_ns());
     if (!g->gpu || g->failed)
         return false;
     uint32_t busy = g->busy;

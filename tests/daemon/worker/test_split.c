@@ -104,63 +104,6 @@ static void test_short(void **state)
     assert_false(split_is_short(16 * second + 1000, 16));
 }
 
-/* Coders take a picture of 1000 bytes every step_ns, for so many ms by the clock. */
-static void let_drain(struct world *w, int64_t step_ns, int64_t ms)
-{
-    static int64_t now = 1;
-    split_look(&w->s, now);
-    for (int64_t end = now + ms * 1000000; now < end;) {
-        now += step_ns;
-        w->s.split.begun += 1000;
-        split_look(&w->s, now);
-    }
-}
-
-/* By their CPU time the coders come to the last picture in 30 ms. By the clock the queue takes
- * 90 ms, and the GPU has a picture after 51.35: from the 18th on it is sooner. */
-static void test_slow_queue(void **state)
-{
-    struct world *w = world(30);
-    w->s.setting.tuning.queue = QUEUE_CLOCK;
-    assert_int_equal(choose(w), 0);
-    let_drain(w, 3000000, 50);
-    assert_int_equal(choose(w), 0); /* it has to be seen for longer */
-    let_drain(w, 3000000, 1000);
-    w->s.setting.tuning.queue = QUEUE_CPU;
-    assert_int_equal(choose(w), 0);
-    w->s.setting.tuning.queue = QUEUE_CLOCK;
-    assert_int_equal(choose(w), 12);
-    assert_true(has(w, 12, 18) && has(w, 12, 29));
-    free(w);
-}
-
-/* Large pictures, all cores at work: the clock says the same, and nothing changes. */
-static void test_busy_queue(void **state)
-{
-    struct world *w = world(110);
-    w->s.setting.tuning.queue = QUEUE_CLOCK;
-    let_drain(w, 900000, 1000);
-    assert_int_equal(choose(w), 16);
-    assert_true(has(w, 16, 52) && has(w, 16, 67));
-    free(w);
-}
-
-/* A queue that is empty now and then, or where nothing moves, says nothing of the coders. */
-static void test_no_queue(void **state)
-{
-    struct world *w = world(30), *empty = world(0);
-    for (int64_t now = 1; now < 2000000000; now += 2000000)
-        split_look(&w->s, now);
-    assert_true(w->s.split.drain.bytes <= 0);
-    for (int64_t now = 1; now < 2000000000; now += 2000000) {
-        empty->s.split.begun += 1000;
-        split_look(&empty->s, now);
-    }
-    assert_true(empty->s.split.drain.bytes <= 0);
-    free(w);
-    free(empty);
-}
-
 /* Before anything is measured a few pictures have to do, and the GPU is thought to be slow. */
 static void test_unmeasured(void **state)
 {
@@ -506,9 +449,6 @@ int main(void)
         cmocka_unit_test(test_the_first),
         cmocka_unit_test(test_the_end_of_a_file),
         cmocka_unit_test(test_large_pictures),
-        cmocka_unit_test(test_slow_queue),
-        cmocka_unit_test(test_busy_queue),
-        cmocka_unit_test(test_no_queue),
         cmocka_unit_test(test_unmeasured),
         cmocka_unit_test(test_short),
         cmocka_unit_test(test_memory),

@@ -124,8 +124,6 @@ void entropy_step(bool look)
     double slow = 1 + machine.gpu_slow * sim.recon_busy;
     sim.slice_v += 1e-9 * STEP_NS * (n > most ? most / n : 1) / slow;
     sim.active = 0;
-    if (look)
-        split_look(&sim.s, sim_ns());
     for (uint32_t i = 0; i < SPLIT_BATCHES; i++) {
         struct sim_batch *b = &sim.batches[i];
         if (!b->works)
