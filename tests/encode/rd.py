@@ -9,6 +9,7 @@ curves).
   rd.py --most 10                fails where High is more than 10 percent above the goal's encoder
   rd.py --svg docs/encoder-rate.svg   draws the curves, too
   rd.py --adaptive               the adaptive quantiser against none, by PSNR and by SSIM
+  rd.py --tools                  High without one tool, or with more, against High as it is
 
 Clips are made by FFmpeg, or come from the manifest's streams. A clip that is not there is named as
 skipped. Exit codes: 0, 1 above --most or a failure, 77 skipped (no FFmpeg with libx264).
@@ -38,6 +39,15 @@ CLIPS = {
 OURS = {
     "High, CABAC": [],
     "Constrained Baseline": ["--profile", "baseline"],
+}
+TOOLS = {
+    "CAVLC": ["--cavlc"],
+    "no 8x8 transform": ["--no-8x8"],
+    "no deblocking": ["--deblocking", "1"],
+    "two references": ["--references", "2"],
+    "four references": ["--references", "4"],
+    "four slices": ["--slices", "4"],
+    "an I picture in four": ["--idr", "4"],
 }
 X264 = {
     "superfast": ["-preset", "superfast", "-bf", "0"],
@@ -251,11 +261,39 @@ def compare_adaptive(args):
             clip = f"{folder}/{name}.y4m"
             if make_clip(name, args.frames, clip):
                 found[name] = adaptive(args, folder, clip)
+    print_rows(("PSNR", "SSIM"), found)
+
+
+def print_rows(names, found):
+    """found: {clip: [BD-rate of each name]}"""
     print("| BD-rate, percent | " + " | ".join(found) + " | mean |")
-    for i, measure in enumerate(("PSNR", "SSIM")):
+    for i, name in enumerate(names):
         row = [v[i] for v in found.values()]
-        print(f"| {measure} | " + " | ".join(f"{v:+.1f}" for v in row) +
+        print(f"| {name} | " + " | ".join(f"{v:+.1f}" for v in row) +
               f" | {sum(row) / len(row):+.1f} |")
+
+
+def curve_of(args, clip, options, out):
+    """[(bytes, PSNR)] of High"""
+    points = []
+    for qp in QPS:
+        encode_ours(args, options, clip, qp, out)
+        points.append((os.path.getsize(out), quality(out, clip)))
+    return points
+
+
+def compare_tools(args):
+    found = {}
+    with tempfile.TemporaryDirectory() as folder, \
+         concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        for name in args.clips.split(","):
+            clip = f"{folder}/{name}.y4m"
+            if make_clip(name, args.frames, clip):
+                base, *curves = pool.map(
+                    lambda i: curve_of(args, clip, [[], *TOOLS.values()][i], f"{folder}/{i}.264"),
+                    range(len(TOOLS) + 1))
+                found[name] = [bd_rate(curve, base) for curve in curves]
+    print_rows(TOOLS, found)
 
 
 def main():
@@ -265,6 +303,7 @@ def main():
     p.add_argument("--frames", type=int, default=12)
     p.add_argument("--jobs", type=int, default=2)
     p.add_argument("--adaptive", action="store_true")
+    p.add_argument("--tools", action="store_true")
     p.add_argument("--svg", help="the curves go there")
     p.add_argument("--most", type=float, help="percent above superfast that fails, by clip")
     args = p.parse_args()
@@ -274,8 +313,8 @@ def main():
             ["ffmpeg", "-hide_banner", "-encoders"], capture_output=True, text=True).stdout:
         print("SKIPPED: no ffmpeg with libx264")
         return t.SKIPPED
-    if args.adaptive:
-        compare_adaptive(args)
+    if args.adaptive or args.tools:
+        (compare_adaptive if args.adaptive else compare_tools)(args)
         return 0
     rates, drawn = {}, {}
     with tempfile.TemporaryDirectory() as folder:
