@@ -134,6 +134,14 @@ static inline void expect_list(const struct ctx *c, unsigned picture, unsigned l
     assert_string_equal(text, expected);
 }
 
+/* References before which picture count as doubtful for picture i; 0: none do. */
+static inline uint32_t doubted_before(const struct ctx *c, unsigned i)
+{
+    assert_true(i < c->decoded_count);
+    assert_int_equal(c->decoded[i]->damage.doubt != 0, c->decoded[i]->damage.doubt_id != 0);
+    return c->decoded[i]->damage.doubt_id;
+}
+
 /* n pictures: an IDR and P pictures, frame_num 0 .. n - 1, POC 2 * frame_num, up to 8 entries in a
  * list. */
 static inline void low_delay_run(struct ctx *c, unsigned n)
