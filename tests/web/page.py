@@ -32,18 +32,25 @@ def controls(web):
     return {c["name"]: c["value"] for c in web.json("/api/v1/sources/cam/controls")["controls"]}
 
 
+def settled(b, target):
+    """Waits for this target with the mean at it, and returns the light then."""
+    def there():
+        now = light(b)
+        return now[1] == target and abs(now[0] - target) < 0.05 * target and now
+
+    return w.t.wait_until(there, 20) or light(b)
+
+
 def compensation(b):
-    w.t.wait_until(lambda: abs(light(b)[0] - 0.18) < 0.01, 20)
-    before = light(b)
+    before = settled(b, 0.18)
     b.keys("#ExposureValue", keys=["ArrowRight"] * 4)
-    w.t.wait_until(lambda: abs(light(b)[0] - 0.36) < 0.02, 20)
-    after = light(b)
+    after = settled(b, 0.36)
     w.check(before[1] == 0.18 and after[1] == 0.36 and abs(after[0] - 0.36) < 0.02
             and after[2] > 1.5 * before[2],
             f"compensation of +1 EV: mean {before[0]} to {after[0]}, median of the histogram "
             f"{before[2]} to {after[2]}, target {before[1]} to {after[1]}")
     b.keys("#ExposureValue", keys=["ArrowLeft"] * 4)
-    w.t.wait_until(lambda: abs(light(b)[0] - 0.18) < 0.01, 20)
+    settled(b, 0.18)
 
 
 def slider(b, web, name, keys):
