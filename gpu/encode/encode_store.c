@@ -7,24 +7,30 @@
 
 #include "encode/reference/quantise.h"
 #include "gpu/encode/encode_codes.h"
+#include "gpu/engine/gpu_clock.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+/* What a stream's thread waits for: one of both, the other is NULL */
+struct encode_job {
+    const struct gpu_encode_look *look;
+    struct gpu_encode_decision *decision;
+    struct encode_job *next;
+    int64_t handed_ns; /* when it was handed in */
+    bool done;
+    int err;
+};
 
 /* A batch that runs */
 struct store_batch {
     bool running;
-    double begun;
+    int64_t begun_ns;
     uint32_t count;
     struct encode_job **jobs;
-    struct enc_picture *heads;
-    struct gpu_encode_source *sources;
-    const int8_t **offsets;
-    struct gpu_encode_result *results;
-    struct enc_analysis **analysis;
-    struct gpu_encode_ahead *ahead;
+    const struct gpu_encode_look **looks;
+    struct gpu_encode_decision **decisions;
 };
 
 struct encode_store {
@@ -78,14 +84,9 @@ static bool store_create_lists(struct encode_store *s)
     for (int i = 0; i < GPU_ENCODE_FLIGHT && good; i++) {
         struct store_batch *b = &s->batches[i];
         b->jobs = calloc(n, sizeof(*b->jobs));
-        b->heads = calloc(n, sizeof(*b->heads));
-        b->sources = calloc(n, sizeof(*b->sources));
-        b->offsets = calloc(n, sizeof(*b->offsets));
-        b->results = calloc(n, sizeof(*b->results));
-        b->analysis = calloc(n, sizeof(*b->analysis));
-        b->ahead = calloc(n, sizeof(*b->ahead));
-        good = b->ahead && b->analysis && b->jobs && b->heads && b->sources && b->offsets &&
-               b->results;
+        b->looks = calloc(n, sizeof(*b->looks));
+        b->decisions = calloc(n, sizeof(*b->decisions));
+        good = b->jobs && b->looks && b->decisions;
     }
     return good;
 }
@@ -121,12 +122,8 @@ void encode_store_free(struct encode_store *s)
     free(s->taken);
     for (int i = 0; i < GPU_ENCODE_FLIGHT; i++) {
         free(s->batches[i].jobs);
-        free(s->batches[i].heads);
-        free(s->batches[i].sources);
-        free(s->batches[i].offsets);
-        free(s->batches[i].results);
-        free(s->batches[i].analysis);
-        free(s->batches[i].ahead);
+        free(s->batches[i].looks);
+        free(s->batches[i].decisions);
     }
     free(s);
 }
@@ -190,42 +187,23 @@ void encode_store_count(struct encode_store *s, struct gpu_encoder_counts *sums)
 
 /* ---- a batch ---- */
 
-static double seconds_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static int batch_analyse(struct encode_store *s, struct store_batch *b)
 {
-    for (uint32_t i = 0; i < b->count; i++) {
-        b->heads[i] = b->jobs[i]->picture;
-        b->sources[i] = b->jobs[i]->source;
-        b->analysis[i] = b->jobs[i]->analysis;
-    }
-    return gpu_encode_analyse(s->encode, b->heads, b->count, b->sources, b->analysis);
+    for (uint32_t i = 0; i < b->count; i++)
+        b->looks[i] = b->jobs[i]->look;
+    return gpu_encode_analyse(s->encode, b->looks, b->count);
 }
 
 static int batch_decide(struct encode_store *s, struct store_batch *b)
 {
     uint32_t ticket;
-    int err;
-    for (uint32_t i = 0; i < b->count; i++) {
-        b->heads[i] = b->jobs[i]->picture;
-        b->sources[i] = b->jobs[i]->source;
-        b->offsets[i] = b->jobs[i]->offsets;
-        b->results[i] = b->jobs[i]->result;
-        b->ahead[i] = b->jobs[i]->ahead;
-    }
-    err = gpu_encode_submit(s->encode, b->heads, b->count, b->sources, b->offsets, b->results,
-                            b->ahead, &ticket);
+    for (uint32_t i = 0; i < b->count; i++)
+        b->decisions[i] = b->jobs[i]->decision;
+    int err = gpu_encode_submit(s->encode, b->decisions, b->count, &ticket);
     if (err == GPU_OK)
-        err = gpu_encode_wait(s->encode, ticket, b->results);
-    for (uint32_t i = 0; err == GPU_OK && i < b->count; i++) {
-        b->results[i].spent.waited = b->begun - b->jobs[i]->handed;
-        b->jobs[i]->result = b->results[i];
-    }
+        err = gpu_encode_wait(s->encode, ticket);
+    for (uint32_t i = 0; i < b->count; i++)
+        b->decisions[i]->result.spent.waited = 1e-9 * (double)(b->begun_ns - b->jobs[i]->handed_ns);
     return err;
 }
 
@@ -233,10 +211,10 @@ static int batch_decide(struct encode_store *s, struct store_batch *b)
 static void batch_take(struct encode_store *s, struct store_batch *b)
 {
     struct encode_job **at = &s->first;
-    bool analysis = s->first->analysis != NULL;
+    bool analysis = s->first->look != NULL;
     b->count = 0;
     while (*at && b->count < s->params.pictures)
-        if (((*at)->analysis != NULL) == analysis) {
+        if (((*at)->look != NULL) == analysis) {
             b->jobs[b->count++] = *at;
             *at = (*at)->next;
         } else {
@@ -247,35 +225,36 @@ static void batch_take(struct encode_store *s, struct store_batch *b)
     s->waiting -= b->count;
 }
 
-/* Pictures of a batch whose records came */
-static uint32_t batch_records(const struct encode_store *s, const struct store_batch *b)
+/* With the lock, once a batch has run */
+static void batch_count(struct encode_store *s, const struct store_batch *b)
 {
-    uint32_t room = s->params.mb_width * s->params.mb_height * ENC_BLOCKS, records = 0;
+    double seconds = 1e-9 * (double)(gpu_clock_ns() - b->begun_ns);
+    if (b->jobs[0]->look) {
+        s->counts.analyse_s += seconds;
+        return;
+    }
+    s->counts.decide_s += seconds;
+    s->counts.batches++;
+    s->counts.pictures += b->count;
     for (uint32_t i = 0; i < b->count; i++)
-        records += b->results[i].total.units > room;
-    return records;
+        s->counts.records += !b->decisions[i]->result.coded;
 }
 
 /* With the lock, which is free while the batch runs */
 static void batch_run(struct encode_store *s, struct store_batch *b)
 {
-    int err;
-    b->begun = seconds_now();
+    b->begun_ns = gpu_clock_ns();
     batch_take(s, b);
     b->running = true;
     pthread_mutex_unlock(&s->lock);
-    bool analysis = b->jobs[0]->analysis != NULL;
-    err = analysis ? batch_analyse(s, b) : batch_decide(s, b);
+    int err = b->jobs[0]->look ? batch_analyse(s, b) : batch_decide(s, b);
     pthread_mutex_lock(&s->lock);
+    batch_count(s, b);
     for (uint32_t i = 0; i < b->count; i++) {
         b->jobs[i]->err = err;
         b->jobs[i]->done = true;
     }
     b->running = false;
-    s->counts.batches += !analysis;
-    s->counts.pictures += analysis ? 0 : b->count;
-    s->counts.records += analysis ? 0 : batch_records(s, b);
-    *(analysis ? &s->counts.analyse_s : &s->counts.decide_s) += seconds_now() - b->begun;
     pthread_cond_broadcast(&s->changed);
 }
 
@@ -299,12 +278,10 @@ int encode_store_wait(struct encode_store *s, uint32_t stream)
     return gpu_encode_wait_stream(s->encode, stream);
 }
 
-int encode_store_run(struct encode_store *s, struct encode_job *job)
+static int store_run(struct encode_store *s, struct encode_job *job)
 {
     struct store_batch *b;
-    job->handed = seconds_now();
-    job->next = NULL;
-    job->done = false;
+    job->handed_ns = gpu_clock_ns();
     pthread_mutex_lock(&s->lock);
     *s->last = job;
     s->last = &job->next;
@@ -316,4 +293,14 @@ int encode_store_run(struct encode_store *s, struct encode_job *job)
             pthread_cond_wait(&s->changed, &s->lock);
     pthread_mutex_unlock(&s->lock);
     return job->err;
+}
+
+int encode_store_analyse(struct encode_store *s, const struct gpu_encode_look *look)
+{
+    return store_run(s, &(struct encode_job){.look = look});
+}
+
+int encode_store_decide(struct encode_store *s, struct gpu_encode_decision *decision)
+{
+    return store_run(s, &(struct encode_job){.decision = decision});
 }

@@ -2,8 +2,8 @@
  *
  * Buffers of streams of one size, and the batches that their pictures form. A stream's thread hands
  * in a job and waits. The first one that finds no batch running takes all jobs that wait, and runs
- * them: so batches are as wide as there is work. While a batch runs, half of the streams may begin
- * another one: so the device has work while the host records, and while streams write bits.
+ * them: so batches are as wide as there is work. While a batch runs, a quarter of the streams may
+ * begin another one: so the device has work while the host records, and while streams write bits.
  */
 #ifndef PELTON_ENCODE_STORE_H
 #define PELTON_ENCODE_STORE_H
@@ -35,23 +35,10 @@ void encode_store_leave(struct encode_store *s, uint32_t stream);
 uint32_t encode_store_slot(const struct encode_store *s, uint32_t stream, uint32_t turn);
 uint32_t encode_store_set(const struct encode_store *s, uint32_t stream, uint32_t turn);
 
-/* A picture that is to be analysed, or decided, of its stream's thread */
-struct encode_job {
-    struct gpu_encode_source source;
-    struct enc_picture picture;
-    struct enc_analysis *analysis; /* by macroblock, in an arena; NULL: decide */
-    const int8_t *offsets;         /* of QP; NULL: none */
-    struct gpu_encode_result result;
-    struct gpu_encode_ahead ahead; /* of a decision: the picture that follows, if it is known */
-    /* of the store */
-    struct encode_job *next;
-    double handed; /* when, in seconds */
-    bool done;
-    int err;
-};
-
-/* Waits until it is done. Returns job->err. Thread: any. */
-int encode_store_run(struct encode_store *s, struct encode_job *job);
+/* A picture of a stream's thread, in a batch with those of others. Both wait until it is done.
+ * Return enum gpu_error. Thread: any. */
+int encode_store_analyse(struct encode_store *s, const struct gpu_encode_look *look);
+int encode_store_decide(struct encode_store *s, struct gpu_encode_decision *decision);
 
 /* Waits for what was looked at ahead with the stream's last job. */
 int encode_store_wait(struct encode_store *s, uint32_t stream);

@@ -5,8 +5,8 @@
  */
 #include "gpu/encode/encode_take.h"
 
+#include "gpu/encode/gpu_encode_internal.h"
 #include "gpu/engine/host_buffer.h"
-#include "gpu/engine/work.h"
 
 #include "shaders/encode_take.spv.h"
 
@@ -64,47 +64,48 @@ static int source_find(const struct gpu_encode_params *p, const struct gpu_encod
     return GPU_OK;
 }
 
-static int record_one(struct gpu *g, const struct encode_take *t,
-                      const struct gpu_encode_params *params, VkCommandBuffer commands,
-                      const struct enc_picture *picture, uint32_t index,
-                      const struct gpu_encode_source *source)
+/* into: a set of planes; index: of the picture in FRAMES */
+static int record_one(struct gpu_encode *e, VkCommandBuffer commands,
+                      const struct gpu_encode_source *source, uint32_t into, uint32_t index)
 {
+    const struct gpu_encode_params *p = &e->params;
+    VkPipelineLayout layout = e->take.layout->pipeline;
     uint32_t planes = planes_of(source);
     struct gpu_window window;
     struct enc_take_args args;
-    int err = source_find(params, source, planes, &window, &args);
+    int err = source_find(p, source, planes, &window, &args);
     if (err < 0)
         return err;
     args.picture = index;
-    args.set = picture->source;
-    g->vk.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, t->layout->pipeline, 1,
-                                  1, &window.set, 0, NULL);
-    g->vk.vkCmdPushConstants(commands, t->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                             sizeof(args), &args);
-    g->vk.vkCmdDispatch(commands,
-                        (16 * params->mb_width + 4 * ENC_PLANE_WORDS - 1) / (4 * ENC_PLANE_WORDS),
-                        16 * params->mb_height / ENC_PLANE_ROWS, planes);
+    args.set = into;
+    e->g->vk.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 1, 1,
+                                     &window.set, 0, NULL);
+    e->g->vk.vkCmdPushConstants(commands, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(args),
+                                &args);
+    e->g->vk.vkCmdDispatch(commands,
+                           (16 * p->mb_width + 4 * ENC_PLANE_WORDS - 1) / (4 * ENC_PLANE_WORDS),
+                           16 * p->mb_height / ENC_PLANE_ROWS, planes);
     return GPU_OK;
 }
 
-int encode_take_record(struct gpu *g, const struct encode_take *t,
-                       const struct gpu_encode_params *params, struct gpu_submission *s,
-                       VkDescriptorSet set, const struct enc_picture *pictures, uint32_t count,
-                       const struct gpu_encode_source *sources)
+int encode_take_record(const struct encode_batch *b, struct gpu_submission *s,
+                       const struct encode_pictures *of)
 {
+    struct gpu_encode *e = b->encode;
     bool any = false;
     int err = GPU_OK;
-    for (uint32_t i = 0; i < count && err == GPU_OK; i++) {
-        if (pictures[i].flags & ENC_LOADED || !sources[i].host)
+    for (uint32_t i = 0; i < of->count && err == GPU_OK; i++) {
+        if (of->pictures[i].flags & ENC_LOADED || !of->sources[i]->host)
             continue;
         if (!any) {
             gpu_work_sync(s, BARRIER_COMPUTE, 0, 1u << ENC_BIND_FRAMES | 1u << ENC_BIND_PLANES);
-            g->vk.vkCmdBindPipeline(s->commands, VK_PIPELINE_BIND_POINT_COMPUTE, t->pipeline);
-            g->vk.vkCmdBindDescriptorSets(s->commands, VK_PIPELINE_BIND_POINT_COMPUTE,
-                                          t->layout->pipeline, 0, 1, &set, 0, NULL);
+            e->g->vk.vkCmdBindPipeline(s->commands, VK_PIPELINE_BIND_POINT_COMPUTE,
+                                       e->take.pipeline);
+            e->g->vk.vkCmdBindDescriptorSets(s->commands, VK_PIPELINE_BIND_POINT_COMPUTE,
+                                             e->take.layout->pipeline, 0, 1, &b->set, 0, NULL);
         }
         any = true;
-        err = record_one(g, t, params, s->commands, &pictures[i], i, &sources[i]);
+        err = record_one(e, s->commands, of->sources[i], of->pictures[i].source, i);
     }
     return err;
 }

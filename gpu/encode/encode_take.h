@@ -8,6 +8,8 @@
 #include "gpu/encode/gpu_encode.h"
 #include "gpu/engine/pipeline.h"
 
+struct encode_batch;
+struct encode_pictures;
 struct gpu_submission;
 
 struct encode_take {
@@ -18,11 +20,9 @@ struct encode_take {
 /* bindings: those of the encoder's passes */
 int encode_take_create(struct gpu *g, const struct gpu_bindings *bindings, struct encode_take *t);
 
-/* Records the sources of a batch that lie on the device and are not loaded. set: of its bindings,
- * with FRAMES and PLANES. GPU_ERR_INVALID: a source does not lie in its host, or not by words. */
-int encode_take_record(struct gpu *g, const struct encode_take *t,
-                       const struct gpu_encode_params *params, struct gpu_submission *s,
-                       VkDescriptorSet set, const struct enc_picture *pictures, uint32_t count,
-                       const struct gpu_encode_source *sources);
+/* Records the sources that lie on the device and are not loaded, into FRAMES and PLANES of the
+ * batch. GPU_ERR_INVALID: a source does not lie in its host, or not by words. */
+int encode_take_record(const struct encode_batch *b, struct gpu_submission *s,
+                       const struct encode_pictures *of);
 
 #endif

@@ -63,54 +63,56 @@ struct gpu_encode_spent {
 };
 
 /* Where the records of a picture are put: host memory in a gpu_arena, by macroblock. A picture with
- * ENC_CAVLC or ENC_BINS has slice data in coeffs instead, and no records, where they have room:
- * total.units is at most ENC_BLOCKS a macroblock. */
+ * ENC_CAVLC or ENC_BINS has slice data in coeffs instead, and no records, where they have room. */
 struct gpu_encode_result {
     struct rec_mb *mbs;
     struct rec_motion *motion;
     int16_t (*coeffs)[16]; /* room for ENC_BLOCKS a macroblock */
     uint8_t *frame;        /* the filtered reconstruction; NULL: it is not wanted */
+    /* filled in */
+    bool coded; /* slice data came, else records */
     uint32_t coeff_block_count;
     struct enc_total total;
     struct gpu_encode_spent spent;
 };
 
-/* The picture that follows in the stream of one of a batch: its source is loaded and looked at when
- * the batch has made its references. So nobody waits for its analysis. */
-struct gpu_encode_ahead {
+/* A source that is loaded, and looked at beside the one before */
+struct gpu_encode_look {
     struct enc_picture picture; /* source, before and kept count */
     struct gpu_encode_source source;
-    struct enc_analysis *analysis; /* in an arena; NULL: it is not known yet */
+    struct enc_analysis *analysis; /* by macroblock, in a gpu_arena */
 };
 
-/* Decide pictures from their sources. Results lie in a gpu_arena. With ENC_LOADED the
- * planes of a source are there already, from gpu_encode_analyse or an earlier batch. The device
- * makes a reference of its reconstruction, the set `pending`. So pictures of later batches may name
- * it, and may decide the same picture again. No picture of a batch may name a set that another one
- * makes. offsets: of QP, by macroblock; NULL, all or of a picture: none. ahead: by picture, or
- * NULL.
+/* A picture that is decided */
+struct gpu_encode_decision {
+    struct enc_picture picture;
+    struct gpu_encode_source source; /* ENC_LOADED: not read, as its planes are there already */
+    const int8_t *offsets;           /* of QP, by macroblock; NULL: none */
+    /* The picture that follows in its stream is looked at when the batch has made its references.
+     * So nobody waits for its analysis. analysis NULL: it is not known yet. */
+    struct gpu_encode_look ahead;
+    struct gpu_encode_result result;
+};
+
+/* Decide pictures from their sources. The device makes a reference of each reconstruction, the set
+ * `pending`. So pictures of later batches may name it, and may decide the same picture again. No
+ * picture of a batch may name a set that another one makes. Decisions stay until gpu_encode_wait.
  *
  * GPU_ERR_INVALID: a picture names a set or a place that is not there; count is 0, or more than
  * those of a batch; frames or results lie in no arena, or sources not in their host;
  * GPU_ENCODE_FLIGHT batches are in flight. */
-int gpu_encode_submit(struct gpu_encode *e, const struct enc_picture *pictures, uint32_t count,
-                      const struct gpu_encode_source *sources, const int8_t *const *offsets,
-                      const struct gpu_encode_result *results, const struct gpu_encode_ahead *ahead,
-                      uint32_t *batch);
-/* Waits for the records of a batch, and for its frames where they are wanted. results: the same;
- * coeff_block_count, total and spent are filled in. */
-int gpu_encode_wait(struct gpu_encode *e, uint32_t batch, struct gpu_encode_result *results);
+int gpu_encode_submit(struct gpu_encode *e, struct gpu_encode_decision *const *decisions,
+                      uint32_t count, uint32_t *batch);
+/* Waits for the results of a batch, and for its frames where they are wanted. */
+int gpu_encode_wait(struct gpu_encode *e, uint32_t batch);
 /* Both */
-int gpu_encode_decide(struct gpu_encode *e, const struct enc_picture *pictures, uint32_t count,
-                      const struct gpu_encode_source *sources, const int8_t *const *offsets,
-                      struct gpu_encode_result *results);
+int gpu_encode_decide(struct gpu_encode *e, struct gpu_encode_decision *const *decisions,
+                      uint32_t count);
 
-/* Load sources, and look at them beside those before: results, by macroblock, in arenas. Of
- * pictures source, before and kept count. Waits. It is one of GPU_ENCODE_FLIGHT batches.
- * GPU_ERR_INVALID: as above. */
-int gpu_encode_analyse(struct gpu_encode *e, const struct enc_picture *pictures, uint32_t count,
-                       const struct gpu_encode_source *sources,
-                       struct enc_analysis *const *results);
+/* Load sources, and look at them. Waits. It is one of GPU_ENCODE_FLIGHT batches. GPU_ERR_INVALID:
+ * as above. */
+int gpu_encode_analyse(struct gpu_encode *e, const struct gpu_encode_look *const *looks,
+                       uint32_t count);
 
 /* Waits until the last batch of a stream has ended, with what it has looked at ahead. */
 int gpu_encode_wait_stream(struct gpu_encode *e, uint32_t stream);

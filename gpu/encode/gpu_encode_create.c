@@ -88,29 +88,48 @@ error:
     return err;
 }
 
+static bool pictures_create(struct encode_pictures *p, uint32_t count)
+{
+    p->pictures = calloc(count, sizeof(*p->pictures));
+    p->sources = calloc(count, sizeof(*p->sources));
+    p->analysis = calloc(count, sizeof(*p->analysis));
+    return p->pictures && p->sources && p->analysis;
+}
+
+static void pictures_free(struct encode_pictures *p)
+{
+    free(p->pictures);
+    free(p->sources);
+    free(p->analysis);
+}
+
+static int create_batch(struct gpu_encode *e, struct encode_batch *b)
+{
+    uint32_t count = e->params.pictures;
+    uint64_t up = encode_up_size(e) + 2 * e->sizes[ENC_BIND_PICTURES];
+    int err = GPU_OK;
+    b->encode = e;
+    b->decisions = calloc(count, sizeof(*b->decisions));
+    b->copied = calloc(count, sizeof(*b->copied));
+    if (!b->decisions || !b->copied || !pictures_create(&b->now, count) ||
+        !pictures_create(&b->ahead, count))
+        return GPU_ERR_NOMEM;
+    TRY(gpu_buffer_create(e->g, up, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, GPU_MEMORY_UPLOAD, &b->up));
+    TRY(gpu_buffer_create(e->g, e->sizes[ENC_BIND_TOTALS], VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+                          GPU_MEMORY_READBACK, &b->totals));
+error:
+    return err;
+}
+
 static int create_batches(struct gpu_encode *e)
 {
-    uint64_t up = encode_up_size(e) + 2 * e->sizes[ENC_BIND_PICTURES];
     int err = GPU_OK;
     e->coeff_blocks = calloc(e->params.streams, sizeof(*e->coeff_blocks));
     e->stream_done = calloc(e->params.streams, sizeof(*e->stream_done));
-    for (int i = 0; i < GPU_ENCODE_FLIGHT; i++) {
-        struct encode_batch *b = &e->batches[i];
-        b->stream = calloc(e->params.pictures, sizeof(*b->stream));
-        b->copied = calloc(e->params.pictures, sizeof(*b->copied));
-        b->pictures = calloc(e->params.pictures, sizeof(*b->pictures));
-        b->next = calloc(e->params.pictures, sizeof(*b->next));
-        b->next_sources = calloc(e->params.pictures, sizeof(*b->next_sources));
-        b->next_analysis = calloc(e->params.pictures, sizeof(*b->next_analysis));
-        if (!b->stream || !b->copied || !b->pictures || !b->next || !b->next_sources ||
-            !b->next_analysis || !e->coeff_blocks || !e->stream_done)
-            return GPU_ERR_NOMEM;
-        TRY(gpu_buffer_create(e->g, up, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, GPU_MEMORY_UPLOAD,
-                              &b->up));
-        TRY(gpu_buffer_create(e->g, e->sizes[ENC_BIND_TOTALS], VK_BUFFER_USAGE_TRANSFER_DST_BIT,
-                              GPU_MEMORY_READBACK, &b->totals));
-    }
-error:
+    if (!e->coeff_blocks || !e->stream_done)
+        return GPU_ERR_NOMEM;
+    for (int i = 0; i < GPU_ENCODE_FLIGHT && err == GPU_OK; i++)
+        err = create_batch(e, &e->batches[i]);
     return err;
 }
 
@@ -189,7 +208,6 @@ const char *gpu_encode_time(struct gpu_encode *e, uint32_t i, double *seconds)
 static int create_work(struct gpu_encode *e, struct encode_batch *b, enum gpu_queue_use use)
 {
     int err = gpu_queue_open(e->g, use, &b->queue);
-    b->encode = e;
     return err < 0 ? err
                    : gpu_work_create(e->g,
                                      &(struct gpu_work_params){.queues = {b->queue},
@@ -208,12 +226,10 @@ static void batch_free(struct gpu_encode *e, struct encode_batch *b)
         gpu_buffer_free(e->g, &b->own[i]);
     gpu_buffer_free(e->g, &b->up);
     gpu_buffer_free(e->g, &b->totals);
-    free(b->stream);
+    pictures_free(&b->now);
+    pictures_free(&b->ahead);
+    free(b->decisions);
     free(b->copied);
-    free(b->pictures);
-    free(b->next);
-    free(b->next_sources);
-    free(b->next_analysis);
 }
 
 int gpu_encode_create(struct gpu *g, const struct gpu_encode_params *params,

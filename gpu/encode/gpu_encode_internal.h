@@ -22,24 +22,29 @@ enum { ENCODE_STAMP_UP, ENCODE_STAMP_DOWN, ENCODE_COPIES };
 /* Resource of barriers beside the bindings: memory that the host reads */
 #define ENCODE_RESULTS (1u << ENC_BINDINGS)
 
+/* Pictures whose sources one submission loads */
+struct encode_pictures {
+    uint32_t count;
+    struct enc_picture *pictures;
+    const struct gpu_encode_source **sources;
+    struct enc_analysis **analysis; /* of those that are looked at */
+};
+
 /* Of a batch in flight */
 struct encode_batch {
     struct gpu_encode *encode;
     bool busy;
-    uint32_t count;
     struct gpu_queue *queue;
     struct gpu_work *work;
     struct gpu_buffer own[ENC_BINDINGS]; /* but those that are shared */
     VkBuffer device[ENC_BINDINGS];
     VkDescriptorSet set;
-    struct gpu_buffer up, totals;         /* of the host: small inputs; numbers of coefficients */
-    struct gpu_point records, references; /* the ends of both submissions */
-    uint32_t *stream, *copied;            /* by picture; coefficient blocks that are brought */
-    struct enc_picture *pictures;
-    struct enc_picture *next; /* those that follow, and where they are */
-    struct gpu_encode_source *next_sources;
-    struct enc_analysis **next_analysis;
-    uint32_t next_turn; /* their place in up alternates: one may be read yet */
+    struct gpu_buffer up, totals;           /* of the host: small inputs; numbers of coefficients */
+    struct gpu_point records, references;   /* the ends of both submissions */
+    struct encode_pictures now, ahead;      /* ahead: those that follow */
+    struct gpu_encode_decision **decisions; /* of now; an analysis has none */
+    uint32_t *copied;                       /* of now: coefficient blocks that are brought */
+    uint32_t ahead_turn;                    /* their place in up alternates: one may be read yet */
     struct gpu_encode_spent spent;
     int64_t submitted_ns, lone_ns; /* lone_ns: that one picture takes, of late */
 };
@@ -83,34 +88,55 @@ static inline uint64_t encode_tickets_size(const struct gpu_encode_params *p)
     return 4ull * ENC_TICKETS((uint64_t)p->mb_width, (uint64_t)p->mb_height);
 }
 
+/* Picture i of a batch belongs to it. */
+static inline uint32_t encode_stream(const struct encode_batch *b, uint32_t i)
+{
+    return b->now.pictures[i].kept / 2;
+}
+
+/* Slice data are to come instead of records. */
+static inline bool encode_data_wanted(const struct encode_batch *b, uint32_t i)
+{
+    return b->now.pictures[i].flags & (ENC_CAVLC | ENC_BINS);
+}
+
+/* ---- gpu_encode.c ---- */
+
+/* A submission after the last one of the batch. With the lock, as all that records */
+int encode_begin(struct encode_batch *b, struct gpu_submission **s);
+
+/* ---- gpu_encode_wait.c ---- */
+
+/* Without the lock */
+int encode_wait(struct encode_batch *b, const struct gpu_point *point);
+void encode_release(struct encode_batch *b); /* its buffers may serve another batch */
+
 /* ---- gpu_encode_record.c: with the lock ---- */
 
 void encode_record_copy(struct gpu_encode *e, struct gpu_submission *s, VkBuffer from,
                         uint64_t from_at, VkBuffer to, uint64_t to_at, uint64_t size);
-/* The passes of a group that a batch wants; any_p: it has P pictures */
-void encode_record_group(struct gpu_encode *e, struct gpu_submission *s,
-                         const struct encode_batch *b, enum encode_group group, bool any_p);
+/* The passes of a group that the pictures need */
+void encode_record_group(const struct encode_batch *b, struct gpu_submission *s,
+                         const struct encode_pictures *of, enum encode_group group);
 /* Bytes of up: the input of a batch, then the pictures that follow, twice */
 uint64_t encode_up_size(const struct gpu_encode *e);
 /* Small input of the host to a binding; *at: where up has room */
-void encode_record_input(struct gpu_encode *e, struct gpu_submission *s, struct encode_batch *b,
-                         uint32_t binding, uint64_t to, const void *from, uint64_t size,
-                         uint64_t *at);
+void encode_record_input(const struct encode_batch *b, struct gpu_submission *s, uint32_t binding,
+                         uint64_t to, const void *from, uint64_t size, uint64_t *at);
 /* Sources that are not loaded. GPU_ERR_INVALID: a frame lies in no arena of the host */
-int encode_record_sources(struct gpu_encode *e, struct gpu_submission *s,
-                          const struct encode_batch *b, const struct gpu_encode_source *sources);
-/* Bytes of a binding to memory of the host. False: it lies in no arena. */
-bool encode_record_result(struct gpu_encode *e, struct gpu_submission *s,
-                          const struct encode_batch *b, uint32_t binding, uint64_t from,
-                          uint64_t size, const void *to);
-/* Loads and looks at pictures that follow, once all else is recorded. ahead: by picture */
-int encode_record_ahead(struct gpu_encode *e, struct gpu_submission *s, struct encode_batch *b,
-                        const struct gpu_encode_ahead *ahead);
-/* Passes and results of an analysis. False: a result lies in no arena. */
-bool encode_record_analysis(struct gpu_encode *e, struct gpu_submission *s,
-                            const struct encode_batch *b, struct enc_analysis *const *results);
-/* A reconstruction: luma, then chroma of its set */
-bool encode_record_frame(struct gpu_encode *e, struct gpu_submission *s,
-                         const struct encode_batch *b, uint32_t i, uint8_t *to);
+int encode_record_sources(const struct encode_batch *b, struct gpu_submission *s,
+                          const struct encode_pictures *of);
+/* Passes and results of an analysis. False: a result lies in no arena, as below. */
+bool encode_record_analysis(const struct encode_batch *b, struct gpu_submission *s,
+                            const struct encode_pictures *of);
+/* Loads and looks at the pictures that follow, once all else is recorded */
+int encode_record_ahead(struct encode_batch *b, struct gpu_submission *s);
+
+/* Of picture i, to memory of the host: macroblocks and motion; coefficient blocks from `from` on,
+ * up to `to`; the reconstruction */
+bool encode_record_mbs(const struct encode_batch *b, struct gpu_submission *s, uint32_t i);
+bool encode_record_coeffs(const struct encode_batch *b, struct gpu_submission *s, uint32_t i,
+                          uint32_t from, uint32_t to);
+bool encode_record_frame(const struct encode_batch *b, struct gpu_submission *s, uint32_t i);
 
 #endif

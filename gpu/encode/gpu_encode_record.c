@@ -15,21 +15,21 @@ void encode_record_copy(struct gpu_encode *e, struct gpu_submission *s, VkBuffer
 }
 
 /* The most that a picture has */
-static uint32_t references_of(const struct encode_batch *b)
+static uint32_t references_of(const struct encode_pictures *of)
 {
     uint32_t most = 0;
-    for (uint32_t i = 0; i < b->count; i++)
-        most = b->pictures[i].ref_count > most ? b->pictures[i].ref_count : most;
+    for (uint32_t i = 0; i < of->count; i++)
+        most = of->pictures[i].ref_count > most ? of->pictures[i].ref_count : most;
     return most;
 }
 
 static void record_pass(struct gpu_encode *e, struct gpu_submission *s,
-                        const struct encode_batch *b, uint32_t index)
+                        const struct encode_pictures *of, uint32_t index)
 {
     const struct encode_pass *p = &encode_passes[index];
-    struct enc_args args = {e->params.mb_width, e->params.mb_height, b->count, 0};
+    struct enc_args args = {e->params.mb_width, e->params.mb_height, of->count, 0};
     uint32_t steps = encode_pass_steps(p, args.mb_width, args.mb_height), xyz[3];
-    encode_pass_grid(p, args.mb_width, args.mb_height, b->count, references_of(b), xyz);
+    encode_pass_grid(p, args.mb_width, args.mb_height, of->count, references_of(of), xyz);
     e->g->vk.vkCmdBindPipeline(s->commands, VK_PIPELINE_BIND_POINT_COMPUTE, e->pipelines[index]);
     for (args.step = p->step; args.step < p->step + steps; args.step++) {
         gpu_work_sync(s, BARRIER_COMPUTE, p->reads, p->writes);
@@ -40,29 +40,33 @@ static void record_pass(struct gpu_encode *e, struct gpu_submission *s,
     gpu_work_stamp(s, index);
 }
 
-static bool pass_wanted(const struct gpu_encode *e, const struct encode_batch *b,
-                        const struct encode_pass *p, bool any_p)
+static bool pass_wanted(const struct gpu_encode *e, const struct encode_pictures *of,
+                        const struct encode_pass *p)
 {
     uint32_t flags = 0;
-    bool any_i = false;
-    for (uint32_t i = 0; i < b->count; i++) {
-        flags |= b->pictures[i].flags;
-        any_i |= b->pictures[i].ref_count == 0;
+    bool any_i = false, any_p = false;
+    for (uint32_t i = 0; i < of->count; i++) {
+        flags |= of->pictures[i].flags;
+        any_i |= of->pictures[i].ref_count == 0;
+        any_p |= of->pictures[i].ref_count > 0;
     }
     return (any_p || !p->of_p) && (any_i || !p->of_i) &&
            (!p->wavefront || p->wavefront == e->params.wavefront) &&
            (!p->coding || p->coding & flags);
 }
 
-void encode_record_group(struct gpu_encode *e, struct gpu_submission *s,
-                         const struct encode_batch *b, enum encode_group group, bool any_p)
+void encode_record_group(const struct encode_batch *b, struct gpu_submission *s,
+                         const struct encode_pictures *of, enum encode_group group)
 {
+    struct gpu_encode *e = b->encode;
     e->g->vk.vkCmdBindDescriptorSets(s->commands, VK_PIPELINE_BIND_POINT_COMPUTE,
                                      e->layout->pipeline, 0, 1, &b->set, 0, NULL);
     for (uint32_t i = 0; i < encode_pass_count; i++)
-        if (encode_passes[i].group == group && pass_wanted(e, b, &encode_passes[i], any_p))
-            record_pass(e, s, b, i);
+        if (encode_passes[i].group == group && pass_wanted(e, of, &encode_passes[i]))
+            record_pass(e, s, of, i);
 }
+
+/* ---- input ---- */
 
 uint64_t encode_up_size(const struct gpu_encode *e)
 {
@@ -70,101 +74,125 @@ uint64_t encode_up_size(const struct gpu_encode *e)
            e->sizes[ENC_BIND_CODES] + 4ull * e->params.pictures;
 }
 
-void encode_record_input(struct gpu_encode *e, struct gpu_submission *s, struct encode_batch *b,
-                         uint32_t binding, uint64_t to, const void *from, uint64_t size,
-                         uint64_t *at)
+void encode_record_input(const struct encode_batch *b, struct gpu_submission *s, uint32_t binding,
+                         uint64_t to, const void *from, uint64_t size, uint64_t *at)
 {
     memcpy(b->up.map + *at, from, size);
     gpu_work_sync(s, BARRIER_TRANSFER, 0, 1u << binding);
-    encode_record_copy(e, s, b->up.buffer, *at, b->device[binding], to, size);
+    encode_record_copy(b->encode, s, b->up.buffer, *at, b->device[binding], to, size);
     *at += (size + 3) / 4 * 4;
 }
 
-/* Chroma of a frame goes into its set as it is; luma is there for encode_load. */
-static int record_source(struct gpu_encode *e, struct gpu_submission *s,
-                         const struct encode_batch *b, uint32_t picture, const uint8_t *frame)
+/* Where the samples of a frame lie: luma of picture i in FRAMES, chroma in a set of PLANES */
+struct frame_places {
+    uint64_t luma_size, chroma_size, luma, chroma;
+};
+
+static struct frame_places frame_places(const struct gpu_encode *e, uint32_t i, uint32_t set)
 {
-    struct gpu_place from;
     uint64_t luma = 256 * encode_mb_count(&e->params), w = 16ull * e->params.mb_width,
-             h = 16ull * e->params.mb_height, set = b->pictures[picture].source;
-    if (!gpu_arena_find(e->g, frame, luma / 2 * 3, &from) || from.device)
+             h = 16ull * e->params.mb_height;
+    return (struct frame_places){.luma_size = luma,
+                                 .chroma_size = luma / 2,
+                                 .luma = i * luma / 2 * 3,
+                                 .chroma = set * encode_set_size(&e->params) + ENC_CHROMA_AT(w, h)};
+}
+
+/* Chroma of a frame goes into its set as it is; luma is there for encode_load. */
+static int record_source(const struct encode_batch *b, struct gpu_submission *s,
+                         const struct encode_pictures *of, uint32_t i)
+{
+    struct gpu_encode *e = b->encode;
+    struct frame_places to = frame_places(e, i, of->pictures[i].source);
+    struct gpu_place from;
+    if (!gpu_arena_find(e->g, of->sources[i]->frame, to.luma_size + to.chroma_size, &from) ||
+        from.device)
         return GPU_ERR_INVALID;
     gpu_work_sync(s, BARRIER_TRANSFER, 0, 1u << ENC_BIND_FRAMES | 1u << ENC_BIND_PLANES);
-    encode_record_copy(e, s, from.buffer, from.offset, b->device[ENC_BIND_FRAMES],
-                       picture * luma / 2 * 3, luma);
-    encode_record_copy(e, s, from.buffer, from.offset + luma, b->device[ENC_BIND_PLANES],
-                       set * encode_set_size(&e->params) + ENC_CHROMA_AT(w, h), luma / 2);
+    encode_record_copy(e, s, from.buffer, from.offset, b->device[ENC_BIND_FRAMES], to.luma,
+                       to.luma_size);
+    encode_record_copy(e, s, from.buffer, from.offset + to.luma_size, b->device[ENC_BIND_PLANES],
+                       to.chroma, to.chroma_size);
     return GPU_OK;
 }
 
-int encode_record_sources(struct gpu_encode *e, struct gpu_submission *s,
-                          const struct encode_batch *b, const struct gpu_encode_source *sources)
+int encode_record_sources(const struct encode_batch *b, struct gpu_submission *s,
+                          const struct encode_pictures *of)
 {
     int err = GPU_OK;
-    for (uint32_t i = 0; i < b->count && err == GPU_OK; i++)
-        if (!(b->pictures[i].flags & ENC_LOADED) && !sources[i].host)
-            err = record_source(e, s, b, i, sources[i].frame);
-    return err < 0 ? err
-                   : encode_take_record(e->g, &e->take, &e->params, s, b->set, b->pictures,
-                                        b->count, sources);
+    for (uint32_t i = 0; i < of->count && err == GPU_OK; i++)
+        if (!(of->pictures[i].flags & ENC_LOADED) && !of->sources[i]->host)
+            err = record_source(b, s, of, i);
+    return err < 0 ? err : encode_take_record(b, s, of);
 }
 
-bool encode_record_result(struct gpu_encode *e, struct gpu_submission *s,
-                          const struct encode_batch *b, uint32_t binding, uint64_t from,
-                          uint64_t size, const void *to)
+/* ---- results ---- */
+
+/* Bytes of a binding to memory of the host. False: it lies in no arena. */
+static bool record_result(const struct encode_batch *b, struct gpu_submission *s, uint32_t binding,
+                          uint64_t from, uint64_t size, const void *to)
 {
     struct gpu_place place;
-    if (!gpu_arena_find(e->g, to, size, &place) || place.device)
+    if (!gpu_arena_find(b->encode->g, to, size, &place) || place.device)
         return false;
     gpu_work_sync(s, BARRIER_TRANSFER, 1u << binding, ENCODE_RESULTS);
-    encode_record_copy(e, s, b->device[binding], from, place.buffer, place.offset, size);
+    encode_record_copy(b->encode, s, b->device[binding], from, place.buffer, place.offset, size);
     return true;
 }
 
-bool encode_record_frame(struct gpu_encode *e, struct gpu_submission *s,
-                         const struct encode_batch *b, uint32_t i, uint8_t *to)
+bool encode_record_mbs(const struct encode_batch *b, struct gpu_submission *s, uint32_t i)
 {
-    uint64_t luma = 256 * encode_mb_count(&e->params), w = 16ull * e->params.mb_width,
-             h = 16ull * e->params.mb_height, set = b->pictures[i].pending;
-    return encode_record_result(e, s, b, ENC_BIND_FRAMES, i * luma / 2 * 3, luma, to) &&
-           encode_record_result(e, s, b, ENC_BIND_PLANES,
-                                set * encode_set_size(&e->params) + ENC_CHROMA_AT(w, h), luma / 2,
-                                to + luma);
+    const struct gpu_encode_result *to = &b->decisions[i]->result;
+    uint64_t mbs = encode_mb_count(&b->encode->params), records = mbs * sizeof(struct rec_mb),
+             motion = mbs * sizeof(struct rec_motion);
+    return record_result(b, s, ENC_BIND_MBS, i * records, records, to->mbs) &&
+           record_result(b, s, ENC_BIND_MOTION, i * motion, motion, to->motion);
 }
 
-bool encode_record_analysis(struct gpu_encode *e, struct gpu_submission *s,
-                            const struct encode_batch *b, struct enc_analysis *const *results)
+bool encode_record_coeffs(const struct encode_batch *b, struct gpu_submission *s, uint32_t i,
+                          uint32_t from, uint32_t to)
 {
-    uint64_t size = encode_mb_count(&e->params) * sizeof(struct enc_analysis);
+    uint64_t room = encode_mb_count(&b->encode->params) * ENC_BLOCKS * 32;
+    return from >= to || record_result(b, s, ENC_BIND_COEFFS, i * room + 32ull * from,
+                                       32ull * (to - from), b->decisions[i]->result.coeffs + from);
+}
+
+bool encode_record_frame(const struct encode_batch *b, struct gpu_submission *s, uint32_t i)
+{
+    struct frame_places from = frame_places(b->encode, i, b->now.pictures[i].pending);
+    uint8_t *to = b->decisions[i]->result.frame;
+    return record_result(b, s, ENC_BIND_FRAMES, from.luma, from.luma_size, to) &&
+           record_result(b, s, ENC_BIND_PLANES, from.chroma, from.chroma_size, to + from.luma_size);
+}
+
+/* ---- analysis ---- */
+
+bool encode_record_analysis(const struct encode_batch *b, struct gpu_submission *s,
+                            const struct encode_pictures *of)
+{
+    uint64_t size = encode_mb_count(&b->encode->params) * sizeof(struct enc_analysis);
     bool good = true;
-    encode_record_group(e, s, b, ENCODE_PLANES, false);
-    encode_record_group(e, s, b, ENCODE_ANALYSIS, false);
-    for (uint32_t i = 0; i < b->count && good; i++)
-        good = encode_record_result(e, s, b, ENC_BIND_ANALYSIS, i * size, size, results[i]);
+    encode_record_group(b, s, of, ENCODE_PLANES);
+    encode_record_group(b, s, of, ENCODE_ANALYSIS);
+    for (uint32_t i = 0; i < of->count && good; i++)
+        good = record_result(b, s, ENC_BIND_ANALYSIS, i * size, size, of->analysis[i]);
     return good;
 }
 
 /* The batch's two places for these pictures in up alternate. Before the next but one is written,
  * the ring has waited for the submission that reads this one. */
-int encode_record_ahead(struct gpu_encode *e, struct gpu_submission *s, struct encode_batch *b,
-                        const struct gpu_encode_ahead *ahead)
+int encode_record_ahead(struct encode_batch *b, struct gpu_submission *s)
 {
-    struct encode_batch next = *b;
-    uint64_t at = encode_up_size(e) + (b->next_turn++ & 1) * e->sizes[ENC_BIND_PICTURES];
-    next.pictures = b->next;
-    next.count = 0;
-    for (uint32_t i = 0; i < b->count; i++)
-        if (ahead[i].analysis) {
-            b->next_sources[next.count] = ahead[i].source;
-            b->next_analysis[next.count] = ahead[i].analysis;
-            b->next[next.count++] = ahead[i].picture;
-        }
-    if (!next.count)
+    const struct gpu_encode *e = b->encode;
+    struct encode_pictures *next = &b->ahead;
+    uint64_t at = encode_up_size(e) + (b->ahead_turn++ & 1) * e->sizes[ENC_BIND_PICTURES];
+    int err = GPU_OK;
+    if (!next->count)
         return GPU_OK;
-    encode_record_input(e, s, &next, ENC_BIND_PICTURES, 0, b->next, next.count * sizeof(*b->next),
-                        &at);
-    int err = encode_record_sources(e, s, &next, b->next_sources);
-    return err < 0                                                 ? err
-           : encode_record_analysis(e, s, &next, b->next_analysis) ? GPU_OK
-                                                                   : GPU_ERR_INVALID;
+    encode_record_input(b, s, ENC_BIND_PICTURES, 0, next->pictures,
+                        next->count * sizeof(*next->pictures), &at);
+    TRY(encode_record_sources(b, s, next));
+    return encode_record_analysis(b, s, next) ? GPU_OK : GPU_ERR_INVALID;
+error:
+    return err;
 }

@@ -8,8 +8,8 @@
 #include "encode/analysis.h"
 #include "encode/reference/cost.h"
 #include "encode/slice_writer.h"
-#include "gpu/encode/encode_store.h"
 #include "gpu/encode/encode_copier.h"
+#include "gpu/encode/encode_store.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -49,7 +49,6 @@ struct gpu_decider {
     struct gpu_arena *arena; /* of the source and the records */
     uint8_t *source;         /* whole macroblocks */
     uint8_t coding;          /* ENC_CAVLC or ENC_BINS; 0: records are wanted */
-    bool coded;              /* the picture has slice data */
     struct rec_slice slices[ENCODING_SLICES];
     struct slice_data data[ENCODING_SLICES];
     struct rec_scaling scaling;
@@ -199,12 +198,12 @@ static struct enc_picture source_head(const struct gpu_decider *d, uint32_t turn
 }
 
 /* Frames of the host would need a second place to be copied to. */
-static struct gpu_encode_ahead ahead_of(const struct gpu_decider *d,
-                                        const struct decider_source *next)
+static struct gpu_encode_look ahead_of(const struct gpu_decider *d,
+                                       const struct decider_source *next)
 {
     if (!next || !next->device)
-        return (struct gpu_encode_ahead){0};
-    return (struct gpu_encode_ahead){
+        return (struct gpu_encode_look){0};
+    return (struct gpu_encode_look){
         .picture = source_head(d, d->turn + 1), .source = *next->device, .analysis = d->analysis};
 }
 
@@ -321,41 +320,41 @@ static int gpu_decide(void *ctx, const struct decider_source *source,
                       const struct decider_wish *wish, struct rec_view *view)
 {
     struct gpu_decider *d = ctx;
-    struct encode_job job = {
+    struct gpu_encode_decision job = {
         .offsets = wish->qp_offsets, .result = d->result, .ahead = ahead_of(d, source->next)};
     d->ref_count = wish->idr ? 0 : d->accepted;
     if (!d->loaded)
         job.source = source_load(d, source);
     slices_fill(d);
     job.picture = picture_head(d, wish);
-    int err = decider_error(encode_store_run(d->store, &job));
+    int err = decider_error(encode_store_decide(d->store, &job));
     if (err < 0)
         return err;
     d->loaded = true;
     d->ahead |= job.ahead.analysis != NULL;
     d->result = job.result;
-    d->coded = d->coding && d->result.total.units <= d->mb_count * ENC_BLOCKS;
     view_begin(d);
-    if (d->coded)
+    if (d->result.coded)
         data_fill(d);
     else
         records_fill(d);
     *view = d->view;
-    return !d->coded && records_validate_content(&d->view, NULL) < 0 ? DECIDER_INVALID : 0;
+    bool bad = !d->result.coded && records_validate_content(&d->view, NULL) < 0;
+    return bad ? DECIDER_INVALID : 0;
 }
 
 static const struct slice_data *gpu_data(void *ctx)
 {
     const struct gpu_decider *d = ctx;
-    return d->coded ? d->data : NULL;
+    return d->result.coded ? d->data : NULL;
 }
 
 static int source_analyse(struct gpu_decider *d, const struct decider_source *source)
 {
-    struct encode_job job = {.source = source_load(d, source),
-                             .picture = source_head(d, d->turn),
-                             .analysis = d->analysis};
-    return encode_store_run(d->store, &job);
+    const struct gpu_encode_look look = {.picture = source_head(d, d->turn),
+                                         .source = source_load(d, source),
+                                         .analysis = d->analysis};
+    return encode_store_analyse(d->store, &look);
 }
 
 static int gpu_analyse(void *ctx, const struct decider_source *source, struct analysis_costs *costs,

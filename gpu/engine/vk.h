@@ -11,11 +11,11 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <time.h>
 #include <volk.h>
 
 #include "gpu/engine/barrier.h"
 #include "gpu/engine/gpu.h"
+#include "gpu/engine/gpu_clock.h"
 #include "gpu/engine/memory_use.h"
 #include "gpu/engine/queue.h"
 
@@ -125,12 +125,6 @@ struct gpu {
 /* instance.c. Thread: any. */
 void gpu_log(const struct gpu *g, int level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-static inline int64_t gpu_clock_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 /* A step that began then, by gpu_clock_ns, has ended: a line at level 3, with its time. */
 __attribute__((format(printf, 3, 4))) static inline void gpu_log_step(const struct gpu *g,

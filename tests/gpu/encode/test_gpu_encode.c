@@ -341,45 +341,54 @@ static void check_records(struct beside *b, uint32_t stream)
     assert_memory_equal(got->coeffs, w->coeffs, w->coeff_block_count * sizeof(w->coeffs[0]));
 }
 
+/* The source that lies on the device */
+static void analyse(struct beside *b, const struct enc_picture *picture)
+{
+    const struct gpu_encode_look look = {
+        .picture = *picture, .source = b->on_device.source, .analysis = b->analysis};
+    const struct gpu_encode_look *one = &look;
+    assert_int_equal(gpu_encode_analyse(b->gpu, &one, 1), GPU_OK);
+}
+
 /* A picture whose source was loaded for its analysis */
 static void load_source(struct beside *b, uint32_t stream, struct enc_picture *picture)
 {
-    const struct enc_picture head = {.source = stream, .before = ENC_NO_SET};
-    assert_int_equal(gpu_encode_analyse(b->gpu, &head, 1, &b->on_device.source, &b->analysis),
-                     GPU_OK);
+    analyse(b, &(struct enc_picture){.source = stream, .before = ENC_NO_SET});
     picture->flags |= ENC_LOADED;
 }
 
 static void check_picture(struct beside *b, int time, bool skip)
 {
-    struct enc_picture pictures[STREAMS];
-    struct gpu_encode_source sources[STREAMS];
-    const int8_t *offsets[STREAMS];
+    struct gpu_encode_decision decisions[STREAMS], *list[STREAMS];
     uint32_t on_device = (uint32_t)time % STREAMS; /* the other one lies in host memory */
     beside_decide(b, time, skip);
     struct decider_source source = scene_source(&b->scenes[on_device]);
     device_frame_fill(&b->on_device, &source);
     for (uint32_t i = 0; i < STREAMS; i++) {
-        pictures[i] = head_of(b, i, time, skip);
-        sources[i] = i == on_device
-                         ? b->on_device.source
-                         : (struct gpu_encode_source){.frame = b->frames + i * b->frame_bytes};
-        offsets[i] = time & 1 ? b->offsets + i * b->mbs : NULL;
+        list[i] = &decisions[i];
+        decisions[i] = (struct gpu_encode_decision){
+            .picture = head_of(b, i, time, skip),
+            .source = {.frame = b->frames + i * b->frame_bytes},
+            .offsets = time & 1 ? b->offsets + i * b->mbs : NULL,
+            .result = b->got[i],
+        };
     }
+    decisions[on_device].source = b->on_device.source;
     if (time & 1)
-        load_source(b, on_device, &pictures[on_device]);
-    assert_int_equal(gpu_encode_decide(b->gpu, pictures, STREAMS, sources, offsets, b->got),
-                     GPU_OK);
+        load_source(b, on_device, &decisions[on_device].picture);
+    assert_int_equal(gpu_encode_decide(b->gpu, list, STREAMS), GPU_OK);
+    for (uint32_t i = 0; i < STREAMS; i++)
+        b->got[i] = decisions[i].result;
     for (uint32_t i = 0; i < STREAMS; i++)
         check_records(b, i);
     for (uint32_t i = 0; i < STREAMS; i++) {
         check_set(b, i, &decider_work(b->deciders[i])->source_planes);
-        check_search(b, i, pictures[i].ref_count);
+        check_search(b, i, decisions[i].picture.ref_count);
         check_frame(b, i);
         if (skip)
             continue;
-        check_intra(b, i, pictures[i].ref_count);
-        check_fields(b, i, pictures[i].ref_count);
+        check_intra(b, i, decisions[i].picture.ref_count);
+        check_fields(b, i, decisions[i].picture.ref_count);
         check_unfiltered(b, i);
     }
     for (uint32_t i = 0; i < STREAMS; i++) {
@@ -471,18 +480,19 @@ static void check_analysis(const struct beside *b, struct analysis *reference,
 /* The next source, looked at beside the one that is decided */
 static void look_ahead(struct beside *b, const struct enc_picture *next)
 {
-    const struct gpu_encode_ahead ahead = {
-        .picture = *next, .source = b->on_device.source, .analysis = b->analysis};
-    const struct gpu_encode_source none = {0};
-    struct enc_picture picture = {.source = next->before,
-                                  .pending = set_of(0, 0),
-                                  .qp = 30,
-                                  .flags = ENC_LOADED,
-                                  .slices = 1};
+    struct gpu_encode_decision decision = {
+        .picture = {.source = next->before,
+                    .pending = set_of(0, 0),
+                    .qp = 30,
+                    .flags = ENC_LOADED,
+                    .slices = 1},
+        .ahead = {.picture = *next, .source = b->on_device.source, .analysis = b->analysis},
+        .result = b->got[0],
+    };
+    struct gpu_encode_decision *one = &decision;
     uint32_t batch;
-    assert_int_equal(gpu_encode_submit(b->gpu, &picture, 1, &none, NULL, b->got, &ahead, &batch),
-                     GPU_OK);
-    assert_int_equal(gpu_encode_wait(b->gpu, batch, b->got), GPU_OK);
+    assert_int_equal(gpu_encode_submit(b->gpu, &one, 1, &batch), GPU_OK);
+    assert_int_equal(gpu_encode_wait(b->gpu, batch), GPU_OK);
     assert_int_equal(gpu_encode_wait_stream(b->gpu, 0), GPU_OK);
 }
 
@@ -505,8 +515,7 @@ static void test_analysis(void **state)
             device_frame_fill(&b.on_device, &source);
             memset(b.analysis, 0xff, b.mbs * sizeof(*b.analysis));
             if (time < 4)
-                assert_int_equal(
-                    gpu_encode_analyse(b.gpu, &head, 1, &b.on_device.source, &b.analysis), GPU_OK);
+                analyse(&b, &head);
             else
                 look_ahead(&b, &head);
             check_analysis(&b, reference, &source);
@@ -516,43 +525,40 @@ static void test_analysis(void **state)
     }
 }
 
+static void check_bad(struct gpu_encode *e, struct enc_picture picture, const uint8_t *frame)
+{
+    struct gpu_encode_decision decision = {.picture = picture, .source = {.frame = frame}};
+    struct gpu_encode_decision *one = &decision;
+    assert_int_equal(gpu_encode_decide(e, &one, 1), GPU_ERR_INVALID);
+}
+
 static void test_bad(void **state)
 {
     struct gpu_encode_params params = {
         .mb_width = 2, .mb_height = 2, .pictures = 2, .streams = 2, .sources = 2, .sets = 2};
-    struct enc_picture picture = {.source = 1};
-    struct gpu_encode_result records = {0};
+    const struct enc_picture good = {.pending = 2};
+    struct gpu_encode_decision decision = {.picture = good};
+    struct gpu_encode_decision *three[3] = {&decision, &decision, &decision};
     struct gpu_encode *e = NULL;
     struct gpu_arena *arena;
     void *frame;
-    struct gpu_encode_source frames[3];
     (void)state;
     assert_int_equal(gpu_arena_create(gpu, 1536, &arena, &frame), GPU_OK);
-    frames[0] = frames[1] = frames[2] = (struct gpu_encode_source){.frame = frame};
+    decision.source.frame = frame;
     assert_int_equal(gpu_encode_create(gpu, &params, &e), GPU_ERR_INVALID); /* no references */
     params.sets = 4;
     assert_int_equal(gpu_encode_create(gpu, &params, &e), GPU_OK);
-    picture.pending = 2;
-    assert_int_equal(gpu_encode_decide(e, &picture, 1, frames, NULL, &records), GPU_ERR_INVALID);
-    picture = (struct enc_picture){.pending = 1}; /* a source */
-    assert_int_equal(gpu_encode_decide(e, &picture, 1, frames, NULL, &records), GPU_ERR_INVALID);
-    picture.pending = 4;
-    assert_int_equal(gpu_encode_decide(e, &picture, 1, frames, NULL, &records), GPU_ERR_INVALID);
-    picture = (struct enc_picture){.pending = 2, .ref_count = 1}; /* a source is no reference */
-    assert_int_equal(gpu_encode_decide(e, &picture, 1, frames, NULL, &records), GPU_ERR_INVALID);
-    picture = (struct enc_picture){.pending = 2, .flags = ENC_SKIP_ALL};
-    assert_int_equal(gpu_encode_decide(e, &picture, 1, frames, NULL, &records), GPU_ERR_INVALID);
-    picture = (struct enc_picture){.pending = 2, .last = 4};
-    assert_int_equal(gpu_encode_decide(e, &picture, 1, frames, NULL, &records), GPU_ERR_INVALID);
-    picture = (struct enc_picture){.pending = 2, .kept = 4};
-    assert_int_equal(gpu_encode_decide(e, &picture, 1, frames, NULL, &records), GPU_ERR_INVALID);
-    picture.kept = 0;
-    assert_int_equal(gpu_encode_decide(e, &picture, 0, frames, NULL, &records), GPU_ERR_INVALID);
-    assert_int_equal(gpu_encode_decide(e, &picture, 3, frames, NULL, &records), GPU_ERR_INVALID);
-    /* the results lie in no arena, then the frame */
-    assert_int_equal(gpu_encode_decide(e, &picture, 1, frames, NULL, &records), GPU_ERR_INVALID);
-    frames[0].frame = (const uint8_t *)&picture;
-    assert_int_equal(gpu_encode_decide(e, &picture, 1, frames, NULL, &records), GPU_ERR_INVALID);
+    check_bad(e, (struct enc_picture){.pending = 2, .source = 2}, frame);
+    check_bad(e, (struct enc_picture){.pending = 1}, frame); /* a source */
+    check_bad(e, (struct enc_picture){.pending = 4}, frame);
+    check_bad(e, (struct enc_picture){.pending = 2, .ref_count = 1}, frame); /* of a source */
+    check_bad(e, (struct enc_picture){.pending = 2, .flags = ENC_SKIP_ALL}, frame);
+    check_bad(e, (struct enc_picture){.pending = 2, .last = 4}, frame);
+    check_bad(e, (struct enc_picture){.pending = 2, .kept = 4}, frame);
+    assert_int_equal(gpu_encode_decide(e, three, 0), GPU_ERR_INVALID);
+    assert_int_equal(gpu_encode_decide(e, three, 3), GPU_ERR_INVALID);
+    check_bad(e, good, frame);                  /* the results lie in no arena */
+    check_bad(e, good, (const uint8_t *)&good); /* the frame does not */
     assert_int_equal(gpu_encode_read(e, ENC_BIND_TOTALS, 4096, 4, frame), GPU_ERR_INVALID);
     gpu_encode_free(e);
     gpu_arena_free(arena);
@@ -563,21 +569,22 @@ static void test_bad_source(void **state)
 {
     struct gpu_encode_params params = {
         .mb_width = 2, .mb_height = 2, .pictures = 1, .streams = 1, .sources = 1, .sets = 3};
-    struct enc_picture picture = {.pending = 1, .flags = ENC_CHROMA};
-    struct gpu_encode_result records = {0};
     struct device_frame f;
     struct gpu_encode *e = NULL;
     (void)state;
     device_frame_open(&f, 32, 32, true);
     assert_int_equal(gpu_encode_create(gpu, &params, &e), GPU_OK);
     for (int i = 0; i < 6; i++) {
-        struct gpu_encode_source bad = f.source;
-        bad.width = i == 0 ? 34 : i == 1 ? 0 : bad.width;
-        bad.height = i == 2 ? 34 : bad.height;
-        bad.stride[0] = i == 3 ? 28 : bad.stride[0];
-        bad.offset[1] += i == 4 ? 2 : 0;
-        bad.offset[2] = i == 5 ? f.size - 16 : bad.offset[2];
-        assert_int_equal(gpu_encode_decide(e, &picture, 1, &bad, NULL, &records), GPU_ERR_INVALID);
+        struct gpu_encode_decision decision = {.picture = {.pending = 1, .flags = ENC_CHROMA},
+                                               .source = f.source};
+        struct gpu_encode_decision *one = &decision;
+        struct gpu_encode_source *bad = &decision.source;
+        bad->width = i == 0 ? 34 : i == 1 ? 0 : bad->width;
+        bad->height = i == 2 ? 34 : bad->height;
+        bad->stride[0] = i == 3 ? 28 : bad->stride[0];
+        bad->offset[1] += i == 4 ? 2 : 0;
+        bad->offset[2] = i == 5 ? f.size - 16 : bad->offset[2];
+        assert_int_equal(gpu_encode_decide(e, &one, 1), GPU_ERR_INVALID);
     }
     gpu_encode_free(e);
     device_frame_close(&f);
