@@ -245,7 +245,7 @@ static bool lane_serve(struct encode_run *r, struct encode_lane *l)
     if (!interrupted())
         return lane_read(r, l);
     encode_lane_stop(l);
-    if (!r->files)
+    if (!l->out.files)
         sink_break(l->thread);
     return false;
 }
@@ -316,7 +316,7 @@ static void lane_summary(const struct encode_run *r, const struct encode_lane *l
     const struct frame_encoder_sums *sums = &l->sums;
     char name[sizeof(l->path) + 2] = "", rate[32] = "", qp[32] = "";
     double media = (double)unit_output_us(&l->out) * 1e-6;
-    if (!sums->pictures)
+    if (!sums->pictures || media <= 0)
         return;
     if (r->n > 1)
         snprintf(name, sizeof(name), "%s: ", l->path);
@@ -324,9 +324,10 @@ static void lane_summary(const struct encode_run *r, const struct encode_lane *l
         snprintf(rate, sizeof(rate), "%.1f fps, ", (double)sums->pictures / s);
     if (!l->encoded) /* the daemon does not tell it */
         snprintf(qp, sizeof(qp), "mean QP %.1f, ", (double)sums->qp / (double)sums->pictures);
-    ui_log(LOG_INFO, "%s%llu pictures, %llu key, %s%.1f kbit/s, %s%llu corrupt", name,
-           (unsigned long long)sums->pictures, (unsigned long long)sums->keys, qp,
-           8e-3 * (double)sums->bytes / media, rate, (unsigned long long)sums->corrupt);
+    ui_log(LOG_INFO, "%s%llu %s, %llu key, %s%.1f kbit/s, %s%llu corrupt", name,
+           (unsigned long long)sums->pictures, ui_plural(sums->pictures, "picture"),
+           (unsigned long long)sums->keys, qp, 8e-3 * (double)sums->bytes / media, rate,
+           (unsigned long long)sums->corrupt);
     if (sums->repeated)
         ui_log(LOG_WARNING, "%s%llu pictures repeat the one before: QP 51 was above the rate", name,
                (unsigned long long)sums->repeated);

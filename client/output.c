@@ -10,6 +10,7 @@
  */
 #include "client/output.h"
 #include "proto/near_name.h"
+#include "client/output_check.h"
 #include "client/output_image.h"
 #include "client/sink.h"
 #include "client/ui.h"
@@ -112,9 +113,7 @@ static int output_open_file(struct client_output *o, struct failure *f)
         return 0;
     if (errno != EEXIST)
         return fail_errno(f, X_OTHER, errno, path);
-    struct stat st;
-    bool special = stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
-    bool yes = o->params.overwrite == OVERWRITE_YES || special ||
+    bool yes = o->params.overwrite == OVERWRITE_YES || output_is_special(path) ||
                (o->params.overwrite == OVERWRITE_ASK && ui_ask_overwrite(path));
     if (!yes)
         return fail_with(f, X_OTHER, "-y overwrites it", "%s: the file exists", path);

@@ -43,6 +43,13 @@ bool output_is_file(const struct stat *file, const char *path)
            file->st_ino == other.st_ino;
 }
 
+bool output_is_special(const char *path)
+{
+    struct stat st;
+    return strcmp(path, "-") != 0 && stat(path, &st) == 0 && !S_ISREG(st.st_mode) &&
+           !S_ISDIR(st.st_mode);
+}
+
 int output_check_path(const char *path, enum overwrite *overwrite, struct failure *f)
 {
     struct stat st;

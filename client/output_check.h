@@ -11,6 +11,9 @@
 
 /* Whether a path is this regular file. */
 bool output_is_file(const struct stat *file, const char *path);
+/* Something exists there that is no file of its own: a device, a named pipe, standard output by
+ * its name. It is written in place. */
+bool output_is_special(const char *path);
 /* Creates and changes nothing. A file that exists is asked for here: *overwrite then becomes
  * OVERWRITE_YES. Returns an exit code. */
 int output_check_path(const char *path, enum overwrite *overwrite, struct failure *f);

@@ -7,6 +7,7 @@
 #include "client/output_image.h"
 #include "client/av_picture.h"
 #include "client/convert.h"
+#include "client/output_check.h"
 #include "client/sink.h"
 #include "client/ui.h"
 
@@ -156,7 +157,7 @@ static int images_open_file(struct output_images *o, const char *name, int *fd, 
     *fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (*fd < 0 && errno == EEXIST) {
         bool asked = o->params.overwrite == OVERWRITE_ASK && ui_ask_overwrite(name);
-        if (o->params.overwrite != OVERWRITE_YES && !asked)
+        if (o->params.overwrite != OVERWRITE_YES && !asked && !output_is_special(name))
             return fail_with(f, X_OTHER, "-y overwrites it", "%s: the file exists", name);
         o->params.overwrite = OVERWRITE_YES; /* asked once is enough */
         *fd = open(name, O_WRONLY | O_TRUNC | O_CLOEXEC);

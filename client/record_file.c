@@ -15,6 +15,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +56,15 @@ static int64_t stamp_next(struct record_files *r)
     return r->last_ms;
 }
 
+/* A link stays, and the file that it names is replaced. */
+static int name_plain(struct record_files *r)
+{
+    struct stat st;
+    char target[PATH_MAX];
+    bool link = lstat(r->path, &st) == 0 && S_ISLNK(st.st_mode) && realpath(r->path, target);
+    return snprintf(r->name, sizeof(r->name), "%s", link ? target : r->path);
+}
+
 static bool name_make(struct record_files *r)
 {
     int stem = stem_length(r->path), n;
@@ -71,7 +81,7 @@ static bool name_make(struct record_files *r)
         n = snprintf(r->name, sizeof(r->name), "%.*s-%u%s", stem, r->path, r->made + 1,
                      r->path + stem);
     } else {
-        n = snprintf(r->name, sizeof(r->name), "%s", r->path);
+        n = name_plain(r);
     }
     snprintf(r->part, sizeof(r->part), "%s" PART, r->name);
     return n > 0 && (size_t)n < sizeof(r->name);

@@ -8,6 +8,7 @@
 #include "client/output_check.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <libavutil/error.h>
 #include <stdio.h>
 #include <string.h>
@@ -84,7 +85,7 @@ int unit_output_init(struct unit_output *u, const struct client_options *o, cons
     *u = (struct unit_output){.o = o,
                               .f = f,
                               .path = path,
-                              .files = files,
+                              .files = files && (w->segment_us > 0 || !output_is_special(path)),
                               .out = {.path = path,
                                       .segments = w->segment_us > 0,
                                       .keep = w->keep,
@@ -96,10 +97,9 @@ int unit_output_init(struct unit_output *u, const struct client_options *o, cons
 
 int unit_output_check(struct unit_output *u)
 {
-    if (!u->files)
-        return 0;
-    return u->out.segments ? record_files_begin(&u->out, u->f)
-                           : output_check_path(u->path, &u->out.overwrite, u->f);
+    return !u->files && !output_is_special(u->path) ? 0
+           : u->out.segments                        ? record_files_begin(&u->out, u->f)
+                             : output_check_path(u->path, &u->out.overwrite, u->f);
 }
 
 int unit_output_protect(const struct unit_output *u, const struct stat *input)
@@ -147,7 +147,28 @@ static int output_fail(struct unit_output *u, int error)
 
 /* ---- files ---- */
 
-int unit_output_end(struct unit_output *u, bool complete)
+/* A device or a named pipe, which waits for its reader. */
+static int special_open(struct unit_output *u)
+{
+    do
+        u->out.sink.fd = open(u->path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+    while (u->out.sink.fd < 0 && errno == EINTR && !interrupted());
+    u->out.made += u->out.sink.fd >= 0;
+    return u->out.sink.fd >= 0 ? 0
+           : interrupted()     ? interrupted()
+                               : fail_errno(u->f, X_OTHER, errno, u->path);
+}
+
+static int special_close(struct unit_output *u)
+{
+    int fd = u->out.sink.fd;
+    if (u->files || fd < 0 || fd == STDOUT_FILENO)
+        return 0;
+    u->out.sink.fd = -1;
+    return close(fd) < 0 ? fail_errno(u->f, X_OTHER, errno, u->path) : 0;
+}
+
+static int muxer_end(struct unit_output *u, bool complete)
 {
     int64_t us = unit_output_us(u);
     int rc = u->muxer ? unit_muxer_end(u->muxer) : 0;
@@ -162,6 +183,12 @@ int unit_output_end(struct unit_output *u, bool complete)
     return code ? code : closed;
 }
 
+int unit_output_end(struct unit_output *u, bool complete)
+{
+    int ended = muxer_end(u, complete), closed = special_close(u);
+    return ended ? ended : closed;
+}
+
 static int muxer_begin(struct unit_output *u, const struct pelton_frame *unit)
 {
     bool rtsp = !strcmp(u->format->name, "rtsp");
@@ -174,7 +201,7 @@ static int muxer_begin(struct unit_output *u, const struct pelton_frame *unit)
                                        .seek = u->files ? bytes_seek : NULL,
                                        .stopped = output_stopped,
                                        .ctx = u};
-    int rc = u->files ? record_files_open(&u->out, u->f) : 0;
+    int rc = u->files ? record_files_open(&u->out, u->f) : u->out.sink.fd < 0 ? special_open(u) : 0;
     if (rc)
         return rc;
     int error = unit_muxer_new(&params, unit, &u->muxer);
@@ -195,7 +222,7 @@ int unit_output_add(struct unit_output *u, const struct pelton_frame *unit)
 {
     int rc = 0;
     if (u->muxer && muxer_passed(u, unit))
-        rc = unit_output_end(u, true);
+        rc = muxer_end(u, true);
     if (!rc && !u->muxer)
         rc = muxer_begin(u, unit);
     if (rc)

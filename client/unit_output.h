@@ -20,7 +20,7 @@ struct unit_output {
     const struct client_options *o;
     struct failure *f;
     const char *path;            /* as o->write.path, of this output */
-    bool files;                  /* of their own; else standard output or a server */
+    bool files;                  /* of their own; else standard output, a device or a server */
     struct pelton_rational rate; /* frames a second that a container tells; 0/0: unknown */
     const struct unit_format *format;
     struct record_files out;
@@ -41,7 +41,7 @@ int unit_output_check(struct unit_output *u);
 /* Refuses to overwrite this file, which is read. */
 int unit_output_protect(const struct unit_output *u, const struct stat *input);
 int unit_output_add(struct unit_output *u, const struct pelton_frame *unit);
-/* complete: the file gets its name. */
+/* At last. complete: the file gets its name. */
 int unit_output_end(struct unit_output *u, bool complete);
 
 /* The format's name, as FFmpeg has it. */

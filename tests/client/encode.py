@@ -4,7 +4,7 @@
 FFmpeg's (-err_detect explode) give the same frames; time stamps, colours and the shape of samples
 are the source's; settings that cannot be are refused in words.
 """
-import argparse, fcntl, json, os, pathlib, shutil, signal, subprocess, sys, \
+import argparse, fcntl, json, os, pathlib, shutil, signal, stat, subprocess, sys, \
     tempfile, termios
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
@@ -287,6 +287,29 @@ def interrupted(folder):
     os.close(full)
 
 
+def in_place(folder):
+    """A named pipe takes the bytes and stays; so does a link, whose file is replaced."""
+    pipe, got = str(pathlib.Path(folder, "fifo")), pathlib.Path(folder, "fifo.ts")
+    os.mkfifo(pipe)
+    for words in (["encode", "-i", DEMO, "-s", "96x54"], ["record", DEMO]):
+        with open(got, "wb") as out:
+            reader = subprocess.Popen(["cat", pipe], stdout=out)
+        run = subprocess.run([args.bin + "/pelton", *words, "--device", "libavcodec", "-frames:v",
+                              "2", "-f", "mpegts", "-o", pipe], capture_output=True)
+        stays = stat.S_ISFIFO(os.stat(pipe).st_mode)
+        if not stays:
+            reader.kill()
+        check(run.returncode == 0 and stays and reader.wait(timeout=t.patience(20)) == 0
+              and len(probe(str(got))[1]) == 2, f"{words[0]} into a named pipe {run.stderr!r}")
+    link, target = pathlib.Path(folder, "link.264"), pathlib.Path(folder, "target.264")
+    target.write_text("old")
+    link.symlink_to(target.name)
+    run = subprocess.run([args.bin + "/pelton", "record", DEMO, "--device", "libavcodec",
+                          "-frames:v", "2", "-y", "-o", str(link)], capture_output=True)
+    check(run.returncode == 0 and link.is_symlink() and len(probe(str(target))[1]) == 2,
+          f"a link stays {run.stderr!r}")
+
+
 REFUSALS = ( # words, exit code, cause, hint
     (["-level", "1.0"], 2, "level 1: the picture has too many macroblocks", "choose a higher one"),
     (["-level", "7"], 2, "--level 7: not understood", "from 1.0 to 6.2"),
@@ -374,6 +397,7 @@ def main():
         several(d, folder)
         several_fail(d, folder)
         interrupted(folder)
+        in_place(folder)
     return t.finish()
 
 
