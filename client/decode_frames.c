@@ -88,7 +88,7 @@ static int64_t decode_frame_time(struct decode *d, struct sync *sync, uint64_t c
     }
     if (!strcmp(d->format->name, "matroska")) {
         /* output_frame moves equal ones apart */
-        return in->pts == INT64_MIN ? 0 : in->pts + sync->offset;
+        return in->pts == INT64_MIN ? 0 : sync_time(sync, in->pts);
     }
     return (int64_t)count;
 }

@@ -262,7 +262,7 @@ int decode_open_stream(struct decode *d)
         ui_log(LOG_VERBOSE, "%s makes the JPEG files", d->device.name);
     if (known)
         announce_device(&d->device);
-    sync_init(&d->sync, &d->info, d->o->read.start_us);
+    sync_init(&d->sync, &d->info, d->o->read.start_us, d->source.uri != NULL);
     d->second_sync = d->sync;
     ui_log(LOG_VERBOSE, "%s: %s, %s %s, %s, %ux%u", d->source.name, d->info.container,
            d->info.codec, d->info.profile, d->info.pix_fmt, d->info.width, d->info.height);

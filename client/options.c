@@ -11,14 +11,34 @@
 #include <string.h>
 #include <unistd.h>
 
+/* A file that exists, or an address. */
+static bool is_input(const char *word)
+{
+    return input_is_url(word) || strncmp(word, "source:", 7) == 0 || access(word, F_OK) == 0;
+}
+
+/* As pelton decode IN OUT. */
+static int refuse_without_i(const char *word, const struct client_options *o, struct failure *f)
+{
+    char hint[160];
+    const char *output = o->write.path;
+    bool last = !is_input(output) && is_input(word);
+    bool pipe = !strcmp(last ? output : word, "-");
+    snprintf(hint, sizeof(hint), "as in: pelton %s -i %.100s %s", o->command->name,
+             last ? word : output, pipe ? "-" : "-o OUT");
+    return fail_with(f, X_USAGE, hint, "no input: -i is missing");
+}
+
 static int parse_output(const char *word, struct client_options *o, struct failure *f)
 {
+    bool from_i = o->command->bit & (CMD_DECODE | CMD_ENCODE);
+    if (o->write.path && from_i && !o->n_inputs)
+        return refuse_without_i(word, o, f);
     if (o->write.path) {
         return fail_with(f, X_USAGE,
-                         o->command->bit & (CMD_DECODE | CMD_ENCODE)
-                             ? "the input follows -i, one output comes last; quote names "
-                               "with blanks"
-                             : "run the command once for each output",
+                         from_i ? "the input follows -i, one output comes last; quote names "
+                                  "with blanks"
+                                : "run the command once for each output",
                          "%s: a second output", word);
     }
     o->write.path = word;
@@ -107,12 +127,6 @@ static int parse_option(const struct option_syntax *s, struct option_reader *r,
     if ((w->row->commands & ~(unsigned)CMD_BENCH) == ENCODES)
         o->encode.given = w->row->name;
     return 0;
-}
-
-/* A file or an address in the command's place is probed. */
-static bool is_input(const char *word)
-{
-    return input_is_url(word) || strncmp(word, "source:", 7) == 0 || access(word, F_OK) == 0;
 }
 
 static int refuse_word(const char *word, struct failure *f)

@@ -250,6 +250,7 @@ int record_files_close(struct record_files *r, bool complete, struct failure *f)
     if (r->sink.fd < 0)
         return 0;
     int fd = r->sink.fd, error = 0;
+    bool bytes = lseek(fd, 0, SEEK_END) > 0;
     r->sink.fd = -1;
     if (complete && fsync(fd) < 0 && errno != EINVAL)
         error = errno;
@@ -259,6 +260,8 @@ int record_files_close(struct record_files *r, bool complete, struct failure *f)
         error = errno;
     if (error)
         return fail_errno(f, X_OTHER, error, r->part);
+    if (!complete && bytes)
+        ui_log(LOG_INFO, "%s has what came until then, and can be played", r->part);
     if (complete && r->segments)
         segments_trim(r);
     return 0;

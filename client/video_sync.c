@@ -23,7 +23,7 @@ static AVRational to_av(struct pelton_rational r)
     return (AVRational){r.num, r.den};
 }
 
-void sync_init(struct sync *s, const struct pelton_info *info, int64_t start_us)
+void sync_init(struct sync *s, const struct pelton_info *info, int64_t start_us, bool live)
 {
     struct pelton_rational rate = info_frame_rate(info);
     s->in = rate_is_known(info->time_base) ? info->time_base
@@ -31,6 +31,7 @@ void sync_init(struct sync *s, const struct pelton_info *info, int64_t start_us)
     s->out = (struct pelton_rational){rate.den, rate.num};
     s->next = s->jumps = 0;
     s->last = INT64_MIN;
+    s->begins = live && info->start_pts == INT64_MIN;
     s->clock_may_jump = !strcmp(info->container, "mpegts") || !strcmp(info->container, "mpeg");
     int64_t start = start_us > 0 ? start_us : 0;
     if (info->start_pts != INT64_MIN)
@@ -63,10 +64,18 @@ static void sync_follow_clock(struct sync *s, int64_t pts)
     s->last = pts;
 }
 
+int64_t sync_time(struct sync *s, int64_t pts)
+{
+    if (s->begins)
+        s->offset = -pts;
+    s->begins = false;
+    return pts + s->offset;
+}
+
 bool sync_frame(struct sync *s, int64_t pts, int64_t duration, int64_t *out)
 {
     sync_follow_clock(s, pts);
-    double at = pts == INT64_MIN ? (double)s->next : position(s, pts + s->offset);
+    double at = pts == INT64_MIN ? (double)s->next : position(s, sync_time(s, pts));
     double ticks = nearbyint((double)duration * av_q2d(to_av(s->in)) / av_q2d(to_av(s->out)));
     double early = at - (double)s->next;
     double end = early + (ticks > 0 ? ticks : 1);

@@ -18,8 +18,15 @@ CAP_PROP_FRAME_WIDTH, CAP_PROP_FRAME_HEIGHT, CAP_PROP_FPS = 3, 4, 5
 CAP_PROP_FOURCC, CAP_PROP_FRAME_COUNT, CAP_PROP_FORMAT = 6, 7, 8
 CAP_PROP_CONVERT_RGB, CAP_PROP_BUFFERSIZE = 16, 38
 CAP_PROP_SAR_NUM, CAP_PROP_SAR_DEN, CAP_PROP_BACKEND, CAP_PROP_BITRATE = 40, 41, 42, 47
+CAP_PROP_ORIENTATION_META, CAP_PROP_ORIENTATION_AUTO = 48, 49
 FORMAT_8UC3 = 16
 BGR = {"pix_fmt": "bgr24", "filter": "nearest"}  # by the daemon; chroma as OpenCV has it
+# How a picture becomes upright, by enum pelton_orientation
+ORIENTATIONS: Dict[int, Callable[[np.ndarray], np.ndarray]] = {
+    2: lambda p: p[:, ::-1], 3: lambda p: p[::-1, ::-1], 4: lambda p: p[::-1],
+    5: lambda p: p.swapaxes(0, 1), 6: lambda p: np.rot90(p, -1),
+    7: lambda p: p.swapaxes(0, 1)[::-1, ::-1], 8: lambda p: np.rot90(p)}
+DEGREES = {3: 180, 6: 90, 8: 270}
 __all__ = ["VideoCapture"] + [name for name in dir() if name.startswith("CAP_")]
 
 
@@ -28,13 +35,15 @@ class VideoCapture:
 
     The argument is a path, an address, "source:NAME", or the number of a camera: 0 is
     v4l2:///dev/video0. A source that cannot be opened leaves isOpened() False, and `error` says
-    why; after setExceptionMode(True) it is raised. Pictures are not turned by a file's rotation.
+    why; after setExceptionMode(True) it is raised. Pictures are turned as the file says, unless
+    CAP_PROP_ORIENTATION_AUTO is set to 0.
     """
 
     def __init__(self, filename: Union[str, int, "os.PathLike[str]", None] = None,
                  apiPreference: int = CAP_ANY, params: Any = None) -> None:
         self.error: Optional[errors.Error] = None
         self._raises = False
+        self._turns = True
         self._reset()
         if filename is not None:
             self.open(filename, apiPreference, params)
@@ -123,11 +132,25 @@ class VideoCapture:
         """The grabbed frame as BGR. image takes it where its shape fits."""
         if self._frame is None:
             return False, None
-        view = self._frame.planes[0]
+        view = self._turned(self._frame.planes[0])
         if image is None or image.shape != view.shape or image.dtype != view.dtype:
             return True, view.copy()
         np.copyto(image, view)
         return True, image
+
+    def _orientation(self) -> int:
+        return self._stream.info.orientation if self._stream else 0
+
+    def _turned(self, picture: np.ndarray) -> np.ndarray:
+        """A view, upright by enum pelton_orientation."""
+        turn = ORIENTATIONS.get(self._orientation()) if self._turns else None
+        return turn(picture) if turn else picture
+
+    def _sides(self) -> Tuple[int, int]:
+        """Width and height of the pictures."""
+        s = self._stream
+        across = self._turns and self._orientation() >= 5  # rows are columns
+        return (s.height, s.width) if across else (s.width, s.height)  # type: ignore[union-attr]
 
     def read(self, image: Optional[np.ndarray] = None) -> Tuple[bool, Optional[np.ndarray]]:
         """grab() and retrieve(). Of a camera it is the newest frame."""
@@ -158,8 +181,8 @@ class VideoCapture:
             CAP_PROP_POS_MSEC: lambda: self._msec,
             CAP_PROP_POS_FRAMES: lambda: self._number,
             CAP_PROP_POS_AVI_RATIO: self._ratio,
-            CAP_PROP_FRAME_WIDTH: lambda: s.width,
-            CAP_PROP_FRAME_HEIGHT: lambda: s.height,
+            CAP_PROP_FRAME_WIDTH: lambda: self._sides()[0],
+            CAP_PROP_FRAME_HEIGHT: lambda: self._sides()[1],
             CAP_PROP_FPS: lambda: s.fps,
             CAP_PROP_FOURCC: lambda: int.from_bytes(b"h264", "little"),
             CAP_PROP_FRAME_COUNT: self._count,
@@ -168,13 +191,18 @@ class VideoCapture:
             CAP_PROP_BUFFERSIZE: lambda: s.slots,
             CAP_PROP_SAR_NUM: lambda: s.info.sar.num or 1,
             CAP_PROP_SAR_DEN: lambda: s.info.sar.den or 1,
+            CAP_PROP_ORIENTATION_META: lambda: DEGREES.get(self._orientation(), 0),
+            CAP_PROP_ORIENTATION_AUTO: lambda: self._turns,
             CAP_PROP_BITRATE: lambda: s.info.bit_rate // 1000,
         }
         return float(table[propId]()) if propId in table else 0.0
 
     def set(self, propId: int, value: float) -> bool:
-        """Goes to a frame or a time of a file; asks for BGR. Others are refused: False. The rule
-        for frames by number is that of Clips."""
+        """Goes to a frame or a time of a file; asks for BGR, or for turned pictures. Others are
+        refused: False. The rule for frames by number is that of Clips."""
+        if propId == CAP_PROP_ORIENTATION_AUTO:
+            self._turns = bool(value)
+            return True
         if self._stream is None:
             return False
         if propId == CAP_PROP_CONVERT_RGB:

@@ -133,7 +133,7 @@ static void check_case(char *line)
                                .avg_frame_rate = parse_rational(column[3])};
     info.start_pts = !strcmp(column[4], "none") ? INT64_MIN : strtoll(column[4], NULL, 10);
     struct sync s;
-    sync_init(&s, &info, -1);
+    sync_init(&s, &info, -1, false);
     char tb[32];
     snprintf(tb, sizeof(tb), "%d/%d", s.out.num, s.out.den);
     assert_string_equal(tb, column[5]);
@@ -175,12 +175,29 @@ static void sync_without_times(void **state)
         .frame_rate = {0, 1}, .time_base = {1, 1200000}, .start_pts = INT64_MIN};
     struct sync s;
     int64_t out = -1;
-    sync_init(&s, &info, -1);
+    sync_init(&s, &info, -1, false);
     assert_int_equal(s.out.den, 25);
     for (int i = 0; i < 5; i++) {
         assert_true(sync_frame(&s, INT64_MIN, 0, &out));
         assert_int_equal(out, i);
     }
+}
+
+/* A camera's clock began with the machine. */
+static void sync_of_camera(void **state)
+{
+    struct pelton_info info = {
+        .frame_rate = {25, 1}, .time_base = {1, 1000}, .start_pts = INT64_MIN};
+    struct sync s;
+    int64_t out = -1;
+    sync_init(&s, &info, -1, true);
+    for (int i = 0; i < 5; i++) {
+        assert_true(sync_frame(&s, 61338294 + 40 * i, 0, &out));
+        assert_int_equal(out, i);
+    }
+    sync_init(&s, &info, -1, true);
+    assert_int_equal(sync_time(&s, 61338294), 0);
+    assert_int_equal(sync_time(&s, 61338334), 40);
 }
 
 /* ---- options ---- */
@@ -361,6 +378,7 @@ int main(void)
         cmocka_unit_test(test_steady),
         cmocka_unit_test(sync_equals_ffmpeg),
         cmocka_unit_test(sync_without_times),
+        cmocka_unit_test(sync_of_camera),
         cmocka_unit_test(ffmpeg_spellings),
         cmocka_unit_test(bad_options),
         cmocka_unit_test(option_table_is_sound),

@@ -5,7 +5,7 @@ index, and with sound that begins earlier. VideoCapture beside OpenCV's own: the
 pictures, within some levels, and the same places. OpenCV's sample programs run with it. PNG and
 contact sheets are read back.
 """
-import os, pathlib, pickle, runpy, sys, tempfile
+import os, pathlib, pickle, runpy, struct, subprocess, sys, tempfile
 
 from pythontest import arguments, check, clip, equal, finish, raises, t
 import numpy as np
@@ -88,6 +88,33 @@ def capture(cv2, path):
     raises(pelton.InputError, lambda: none.open(path + "x"), "No such file")
 
 
+MATRICES = (((-1, 0, 0, 1), 0), ((0, 1, -1, 0), 90), ((-1, 0, 0, -1), 180), ((0, -1, 1, 0), 270),
+            ((0, 1, 1, 0), 0)) # of a track's header, and the degrees that OpenCV names
+
+
+def turned(path, folder):
+    """Of a file that turns its pictures they are ffmpeg's."""
+    data = pathlib.Path(path).read_bytes()
+    told = lambda a, b, c, d: struct.pack(">9i", a << 16, b << 16, 0, c << 16, d << 16, 0, 0, 0,
+                                          1 << 30)
+    at = data.index(told(1, 0, 0, 1), data.index(b"tkhd"))
+    for matrix, degrees in MATRICES:
+        other = pathlib.Path(folder, "turned.mp4")
+        other.write_bytes(data[:at] + told(*matrix) + data[at + 36:])
+        want = subprocess.run(["ffmpeg", "-v", "error", "-i", other, "-frames:v", "1", "-pix_fmt",
+                               "bgr24", "-f", "rawvideo", "-"], capture_output=True).stdout
+        cap = pelton.VideoCapture(other)
+        picture = cap.read()[1]
+        sides = (cap.get(pelton.CAP_PROP_FRAME_HEIGHT), cap.get(pelton.CAP_PROP_FRAME_WIDTH))
+        equal(picture.shape[:2], sides, f"{matrix}: width and height")
+        equal(cap.get(pelton.CAP_PROP_ORIENTATION_META), degrees, "its angle")
+        want = np.frombuffer(want, np.uint8).reshape(picture.shape)
+        worst = int(np.abs(picture.astype(int) - want).max())
+        check(worst <= 4, f"a turned picture differs by {worst} levels at most")
+    check(cap.set(pelton.CAP_PROP_ORIENTATION_AUTO, 0) and cap.read()[1].shape == (64, 96, 3),
+          "CAP_PROP_ORIENTATION_AUTO leaves it")
+
+
 def samples(cv2, path):
     """Programs of opencv-doc, with the class in place of OpenCV's and without windows."""
     shown = []
@@ -131,6 +158,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder, t.Daemon(args) as daemon:
         os.environ["PELTON_SOCKET"] = daemon.socket
         path, whole = clips(folder)
+        turned(path, folder)
         try:
             import cv2
         except ImportError:

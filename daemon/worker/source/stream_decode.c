@@ -286,7 +286,7 @@ static int stream_open(struct stream *st)
         snprintf(cause, sizeof(cause), "pixel format %.40s is not supported", s->pix_fmt);
         stream_report_failure(
             st, PELTON_ERR_USAGE, cause,
-            "the stream's own format, nv12 of 8-bit 4:2:0, and gray are given out");
+            "rgb24, bgr24, rgba, bgra, gray, nv12 of 8-bit 4:2:0, and the stream's own");
         return -1;
     }
     int err = source_begin(st, &failure);
