@@ -85,6 +85,7 @@ struct stream_delivery {
 /* Workers that died at it (worker_recovery.c). */
 struct stream_deaths {
     unsigned strikes;
+    bool outlasted; /* the time of its trial, without frames enough */
     uint64_t death_sequence, restarts;
     struct pelton_failure lost; /* code not 0: why its worker had to go */
 };

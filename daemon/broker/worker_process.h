@@ -21,6 +21,7 @@ struct worker_process {
     struct restart_policy losses; /* of its device */
     struct broker_stream *trial;  /* see worker_recovery.c */
     uint64_t trial_ms;
+    bool long_trials; /* the last death left in doubt which stream is guilty */
 
     /* of the present process: everything from here on is cleared when one is started */
     uv_signal_t child; /* tells of children that have ended */

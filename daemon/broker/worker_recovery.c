@@ -8,10 +8,14 @@
  *
  * One stream may kill worker after worker. With several streams open nobody knows which one did.
  * Streams with a strike are therefore opened one at a time, each on trial. A trial ends
- * when the stream has passed the place of the death, or after TRIAL_MS. It also ends when the
- * stream stands still because its reader holds all slots. Passing the place takes the strike away.
- * Only a stream that was alone or on trial can get a second strike. It is then ended, and its
- * source is refused for a while (quarantine.h).
+ * when the stream has passed the place of the death, or TRIAL_MS after the worker has its device.
+ * It also ends when the stream stands still because its reader holds all slots. Passing the place
+ * takes the strike away. Only a stream that was alone or on trial can get a second strike. It is
+ * then ended, and its source is refused for a while (quarantine.h).
+ *
+ * Where the machine is busy a killer may outlast its trial, and die in that of another one. So a
+ * death in a trial strikes nobody while a stream is open whose time ran out. The next trials are
+ * longer, and one of these deaths decides.
  *
  * Some deaths are nobody's fault and give no strike: those before the worker has its device, and
  * those by SIGBUS, where a disk has no room for a page that is mapped. The limit of restarts ends
@@ -28,7 +32,7 @@
 
 #include <signal.h>
 
-enum { TRIAL_MS = 500, PASSED_FRAMES = 32, STRIKES = 2 };
+enum { TRIAL_MS = 500, LONG_TRIAL_MS = 4000, PASSED_FRAMES = 32, STRIKES = 2 };
 
 /* ---- after a death ---- */
 
@@ -41,6 +45,7 @@ static void stream_survive(struct broker_stream *s, bool by_stream, bool alone)
 {
     struct stream_delivery *d = &s->delivery;
     stream_enter(s, STREAM_QUEUED);
+    s->deaths.outlasted = false;
     s->deaths.restarts++;
     s->deaths.death_sequence = d->next_sequence;
     delivery_keep_drops(d);
@@ -104,12 +109,23 @@ static unsigned open_streams(const struct worker_process *w)
     return n;
 }
 
+/* Another stream than the one on trial may be guilty as well. */
+static bool death_in_doubt(const struct worker_process *w)
+{
+    const struct broker_stream *s = w->broker->streams;
+    while (s && (s->worker != w || s->state != STREAM_OPEN || s == w->trial || !s->deaths.strikes ||
+                 !s->deaths.outlasted))
+        s = s->next;
+    return s && death_by_stream(w) && !w->long_trials;
+}
+
 static void worker_death(struct worker_process *w, uint64_t now_ms)
 {
     struct broker *b = w->broker;
-    const struct broker_stream *trial = w->trial;
-    bool alone = open_streams(w) == 1;
+    bool doubt = death_in_doubt(w), alone = open_streams(w) == 1;
+    const struct broker_stream *trial = doubt ? NULL : w->trial;
     w->trial = NULL;
+    w->long_trials = doubt;
     w->died = true;
     w->spawned = w->gone = false;
     b->devices->known &= w != b->workers;
@@ -137,15 +153,22 @@ static bool has_passed(const struct broker_stream *s)
     return s->delivery.next_sequence >= s->deaths.death_sequence + PASSED_FRAMES;
 }
 
+static bool trial_is_over(struct worker_process *w, uint64_t now_ms)
+{
+    struct broker_stream *s = w->trial;
+    if (s->state != STREAM_OPEN || has_passed(s) || delivery_stands_still(&s->delivery))
+        return true;
+    if (!w->ready)
+        w->trial_ms = now_ms;
+    s->deaths.outlasted = now_ms - w->trial_ms >= (w->long_trials ? LONG_TRIAL_MS : TRIAL_MS);
+    return s->deaths.outlasted;
+}
+
 void recovery_progress(struct broker *b, uint64_t now_ms)
 {
-    for (unsigned i = 0; i < b->n_workers; i++) {
-        struct worker_process *w = &b->workers[i];
-        const struct broker_stream *s = w->trial;
-        if (s && (s->state != STREAM_OPEN || has_passed(s) || delivery_stands_still(&s->delivery) ||
-                  now_ms - w->trial_ms >= TRIAL_MS))
-            w->trial = NULL;
-    }
+    for (unsigned i = 0; i < b->n_workers; i++)
+        if (b->workers[i].trial && trial_is_over(&b->workers[i], now_ms))
+            b->workers[i].trial = NULL;
     for (struct broker_stream *s = b->streams; s; s = s->next)
         if (s->deaths.strikes && has_passed(s))
             s->deaths.strikes = 0;

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 /* as worker_recovery.c has them */
-enum { TRIAL_MS = 500, PASSED_FRAMES = 32 };
+enum { TRIAL_MS = 500, LONG_TRIAL_MS = 4000, PASSED_FRAMES = 32 };
 
 static struct broker_world w;
 
@@ -182,13 +182,62 @@ static void the_one_on_trial_is_guilty(void **state)
 {
     struct broker_stream *s[3];
     three_after_a_death(s);
-    assert_string_equal(world_later(&w, TRIAL_MS), "w0 OPEN 5 from 0");
-    die(0); /* s[1] is on trial, s[0] has been tried */
+    world_format(s[0], 4);
+    play(s[0], 0, PASSED_FRAMES);
+    links_take();
+    assert_string_equal(world_step(&w), "w0 OPEN 5 from 0");
+    die(0); /* s[1] is on trial, s[0] has passed */
     assert_string_equal(world_step(&w),
-                        "c1 SOURCE_STATE 1 restarting, w0 start, w0 OPEN 6 from 0, c1 EOS 2 -13");
+                        "c1 SOURCE_STATE 1 restarting, w0 start, w0 OPEN 6 from 32, c1 EOS 2 -13");
     assert_int_equal(s[0]->deaths.strikes, 1);
     assert_int_equal(s[1]->state, STREAM_ENDED);
     assert_int_equal(s[2]->state, STREAM_QUEUED);
+}
+
+/* s[0] is too slow to die in its trial. The innocent s[1] is not set aside for it. */
+static void a_late_death_is_nobodys(void **state)
+{
+    struct broker_stream *s[3];
+    three_after_a_death(s);
+    assert_string_equal(world_later(&w, TRIAL_MS), "w0 OPEN 5 from 0");
+    die(0);
+    world_step(&w);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(s[i]->deaths.strikes, 1);
+    assert_ptr_equal(w.b.workers->trial, s[0]);
+    assert_string_equal(world_later(&w, LONG_TRIAL_MS - 1), "");
+    die(0);
+    world_step(&w);
+    assert_int_equal(s[0]->state, STREAM_ENDED);
+    assert_ptr_equal(w.b.workers->trial, s[1]);
+    assert_string_equal(world_later(&w, TRIAL_MS), "w0 OPEN 8 from 0");
+}
+
+/* The second death decides, though the time of the first stream ran out again. */
+static void a_death_in_long_trials_decides(void **state)
+{
+    struct broker_stream *s[3];
+    three_after_a_death(s);
+    world_later(&w, TRIAL_MS);
+    die(0);
+    world_step(&w);
+    assert_string_equal(world_later(&w, LONG_TRIAL_MS), "w0 OPEN 7 from 0");
+    die(0);
+    world_step(&w);
+    assert_int_equal(s[0]->state, STREAM_OPEN);
+    assert_int_equal(s[1]->state, STREAM_ENDED);
+}
+
+/* A device takes its time to open. */
+static void a_trial_begins_with_the_device(void **state)
+{
+    struct broker_stream *s[3];
+    three_after_a_death(s);
+    w.b.workers->ready = false;
+    assert_string_equal(world_later(&w, 3 * TRIAL_MS), "");
+    w.b.workers->ready = true;
+    assert_string_equal(world_later(&w, TRIAL_MS - 1), "");
+    assert_string_equal(world_later(&w, 1), "w0 OPEN 5 from 0");
 }
 
 static void a_trial_ends_with_its_client(void **state)
@@ -327,6 +376,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(passing_the_place_forgives, setup, teardown),
         cmocka_unit_test_setup_teardown(trials_end, setup, teardown),
         cmocka_unit_test_setup_teardown(the_one_on_trial_is_guilty, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_late_death_is_nobodys, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_death_in_long_trials_decides, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_trial_begins_with_the_device, setup, teardown),
         cmocka_unit_test_setup_teardown(a_trial_ends_with_its_client, setup, teardown),
         cmocka_unit_test_setup_teardown(too_many_deaths, setup, teardown),
         cmocka_unit_test_setup_teardown(no_process_can_be_started, setup, teardown),
