@@ -176,6 +176,7 @@ bool channel_check_silence(struct channel *ch, uint64_t now_ms, uint64_t ping_ms
     if (ch->pinged_ms <= ch->heard_ms) {
         ch->pinged_ms = now_ms;
         channel_send(ch, WIRE_PING, 0, 0, NULL, NULL, 0);
+        return false;
     }
-    return now_ms - ch->heard_ms >= dead_ms;
+    return now_ms - ch->pinged_ms + ping_ms >= dead_ms;
 }

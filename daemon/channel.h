@@ -51,7 +51,8 @@ void channel_flush(struct channel *ch);
 void channel_close(struct channel *ch); /* what is queued and does not fit the socket now is lost */
 
 /* A ping where the peer was silent for ping_ms; true where it has been for dead_ms and left a ping
- * unanswered. */
+ * unanswered. Whoever asks late, because this process had no time, gives the peer all of its time
+ * from the ping on. */
 bool channel_check_silence(struct channel *ch, uint64_t now_ms, uint64_t ping_ms, uint64_t dead_ms);
 
 #endif

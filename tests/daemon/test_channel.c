@@ -358,6 +358,20 @@ static void silence(void **state)
     assert_false(channel_check_silence(&a.channel, now + 9000, 100, 300));
 }
 
+/* This process stood still for long: the peer has not been asked yet. */
+static void silence_of_our_own(void **state)
+{
+    struct end a, b;
+    both(&a, &b);
+    uint64_t now = a.channel.heard_ms;
+    assert_false(channel_check_silence(&a.channel, now + 9000, 100, 300));
+    turn(2);
+    assert_int_equal(b.last.type, WIRE_PING);
+    assert_false(channel_check_silence(&a.channel, now + 9199, 100, 300));
+    assert_true(channel_check_silence(&a.channel, now + 9200, 100, 300));
+    finish(&a, &b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -373,6 +387,7 @@ int main(void)
         cmocka_unit_test(queued),
         cmocka_unit_test(close_in_frame),
         cmocka_unit_test(silence),
+        cmocka_unit_test(silence_of_our_own),
     };
     assert_int_equal(uv_loop_init(&loop), 0);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
