@@ -182,7 +182,8 @@ void clients_check(struct broker *b, uint64_t now_ms)
         if (c->closing)
             continue;
         if (!c->hello) {
-            if (!quota_admits(QUOTA_HELLO_MS, b->settings, &b->quotas, now_ms - c->accepted_ms))
+            if (!c->is_private && /* its end is the daemon's, however slow it is */
+                !quota_admits(QUOTA_HELLO_MS, b->settings, &b->quotas, now_ms - c->accepted_ms))
                 client_close(c, "no hello in time");
         } else if (channel_check_silence(&c->ch, now_ms, b->settings->timing.ping_ms,
                                          b->settings->timing.dead_ms) &&
