@@ -186,10 +186,14 @@ def wait_until(what, seconds):
 
 def workers(pid):
     """The processes of a daemon's workers. Its other child starts them."""
+    def name(child):
+        try:
+            return pathlib.Path(f"/proc/{child}/comm").read_text()
+        except (FileNotFoundError, ProcessLookupError): # it has just ended
+            return ""
+
     children = open(f"/proc/{pid}/task/{pid}/children").read().split()
-    name = lambda child: pathlib.Path(f"/proc/{child}/comm")
-    return [int(c) for c in children
-            if name(c).exists() and name(c).read_text() != "pelton-spawner\n"]
+    return [int(c) for c in children if name(c) not in ("", "pelton-spawner\n")]
 
 
 def listens(path):

@@ -181,7 +181,7 @@ static void too_many_restarts(void)
 
 static void hanging_worker(void)
 {
-    const char *values[] = {"ping_ms=40", "worker_dead_ms=400", NULL};
+    const char *values[] = {"ping_ms=40", "worker_dead_ms=1000", NULL};
     struct pelton *conn = must_spawn(values);
     struct pelton_stream *s = must_open(conn, "frames=50 hang=10", NULL);
     struct pelton_frame f;
@@ -375,8 +375,8 @@ static void private_daemon_is_apart(void)
     kill(worker, SIGINT);
     CHECK_INT(drain_stream(s, 0), 10);
     pelton_close(conn);
-    CHECK(process_ends(daemon, 10000));
-    CHECK(process_ends(worker, 10000)); /* the daemon waits for its channel alone */
+    CHECK(process_ends(daemon, WAIT_MS));
+    CHECK(process_ends(worker, WAIT_MS)); /* the daemon waits for its channel alone */
 }
 
 int main(int argc, char **argv)

@@ -128,7 +128,7 @@ static void refusals_and_time_outs(void)
     struct pelton_frame f;
     uint64_t n = 0;
     int rc;
-    while ((rc = pelton_next(s, 300, &f)) > 0) {
+    while ((rc = pelton_next(s, n < 12 ? WAIT_MS : 300, &f)) > 0) {
         n++;
         pelton_release(s, &f);
     }
