@@ -20,7 +20,6 @@
 #include "daemon/worker/steps/pool_ends.h"
 #include "daemon/worker/steps/reconstruct.h"
 #include "daemon/worker/steps/store.h"
-#include "gpu/engine/debug_shaders.h"
 
 #include <libavformat/avformat.h>
 #include <stdlib.h>
@@ -242,6 +241,23 @@ bool engine_expects_little(uint64_t bytes, unsigned threads)
     return split_is_short(bytes, cores_of(threads));
 }
 
+/* What engine_free takes down; nothing is left of it on failure. */
+static int engine_init(struct engine *e)
+{
+    if (uv_mutex_init(&e->gpu_opens))
+        return PELTON_ERR_NOMEM;
+    if (engine_lock_init(e))
+        goto opens;
+    if (memory_init(&e->memory, MEMORY_CACHE))
+        goto lock;
+    return 0;
+lock:
+    engine_lock_destroy(e);
+opens:
+    uv_mutex_destroy(&e->gpu_opens);
+    return PELTON_ERR_NOMEM;
+}
+
 int engine_create(uv_loop_t *loop, const struct engine_params *params, struct engine **out)
 {
     struct engine *e = calloc(1, sizeof(*e));
@@ -250,18 +266,7 @@ int engine_create(uv_loop_t *loop, const struct engine_params *params, struct en
     e->loop.loop = loop;
     e->params = *params;
     e->threads.cores = cores_of(params->threads);
-    if (uv_mutex_init(&e->gpu_opens)) {
-        free(e);
-        return PELTON_ERR_NOMEM;
-    }
-    if (engine_lock_init(e)) {
-        uv_mutex_destroy(&e->gpu_opens);
-        free(e);
-        return PELTON_ERR_NOMEM;
-    }
-    if (memory_init(&e->memory, MEMORY_CACHE)) {
-        engine_lock_destroy(e);
-        uv_mutex_destroy(&e->gpu_opens);
+    if (engine_init(e)) {
         free(e);
         return PELTON_ERR_NOMEM;
     }
@@ -334,6 +339,41 @@ uint32_t engine_entropy_pictures(struct engine *e)
     engine_unlock(e);
     return pictures;
 }
+
+/* ---- what it holds ---- */
+
+_Static_assert((int)GPU_USE_SLOTS == (int)PELTON_MEMORY_SLOTS &&
+                   (int)GPU_USE_CAMERAS == (int)PELTON_MEMORY_CAMERAS &&
+                   (int)GPU_USES == (int)PELTON_MEMORY_HEAP,
+               "the device's uses are the first ones of the reader's");
+
+void engine_refused(struct engine *e, uint64_t out[H264_LIMITS])
+{
+    engine_lock(e);
+    memcpy(out, e->refused, sizeof(e->refused));
+    engine_unlock(e);
+}
+
+void engine_live(struct engine *e, struct live_usage *out)
+{
+    live_sources_usage(e->live, out);
+}
+
+void engine_memory(struct engine *e, struct pelton_stats *out)
+{
+    struct gpu_held held = {0};
+    if (e->gpu)
+        gpu_memory_held(e->gpu, &held);
+    for (int i = 0; i < GPU_USES; i++) {
+        out->worker_gpu[i] = held.device[i];
+        out->worker_host[i] = held.host[i];
+    }
+    struct live_usage live;
+    live_sources_usage(e->live, &live);
+    out->worker_host[PELTON_MEMORY_HEAP] = memory_heap(&e->memory) + live.held;
+}
+
+/* ---- its end ---- */
 
 void engine_leave(struct engine *e)
 {

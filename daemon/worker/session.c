@@ -11,7 +11,6 @@
 #include "codec/parameter_sets.h"
 #include "daemon/stretch_table.h"
 #include "daemon/worker/engine/session_internal.h"
-#include "daemon/worker/source/live_source.h"
 #include "daemon/worker/steps/store.h"
 
 #include <stdio.h>
@@ -186,37 +185,6 @@ void session_account_memory(struct session *s)
     uint64_t host = host_bytes(s), gpu = gpu_bytes(s);
     s->peak_host = host > s->peak_host ? host : s->peak_host;
     s->peak_gpu = gpu > s->peak_gpu ? gpu : s->peak_gpu;
-}
-
-_Static_assert((int)GPU_USE_SLOTS == (int)PELTON_MEMORY_SLOTS &&
-                   (int)GPU_USE_CAMERAS == (int)PELTON_MEMORY_CAMERAS &&
-                   (int)GPU_USES == (int)PELTON_MEMORY_HEAP,
-               "the device's uses are the first ones of the reader's");
-
-void engine_refused(struct engine *e, uint64_t out[H264_LIMITS])
-{
-    engine_lock(e);
-    memcpy(out, e->refused, sizeof(e->refused));
-    engine_unlock(e);
-}
-
-void engine_live(struct engine *e, struct live_usage *out)
-{
-    live_sources_usage(e->live, out);
-}
-
-void engine_memory(struct engine *e, struct pelton_stats *out)
-{
-    struct gpu_held held = {0};
-    if (e->gpu)
-        gpu_memory_held(e->gpu, &held);
-    for (int i = 0; i < GPU_USES; i++) {
-        out->worker_gpu[i] = held.device[i];
-        out->worker_host[i] = held.host[i];
-    }
-    struct live_usage live;
-    live_sources_usage(e->live, &live);
-    out->worker_host[PELTON_MEMORY_HEAP] = memory_heap(&e->memory) + live.held;
 }
 
 /* Memory: what is held now; after the end, the most that was. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * The worker's engine and its sessions: source -> access units -> pictures -> batches -> frames in
- * a pool. The protocol side of the worker (worker_main.c) drives it and sends on what the callbacks
- * say.
+ * a pool. The protocol side of the worker (worker_internal.h) drives it and sends on what the
+ * callbacks say.
  *
- * Thread: everything here is called, and calls back, on the loop thread. Inside there are one demux
- * thread per source, a pool of coders, and the device's thread. Back-pressure has one origin: no
- * free picture or pool slot -> coders wait -> the source stops reading.
+ * Thread: everything here is called, and calls back, on the loop thread. Inside there are one
+ * stream thread per source, a pool of coders, and the device's thread. Back-pressure has one
+ * origin: no free picture or pool slot -> coders wait -> the source stops reading.
  *
  * Life cycle of a session: IDLE -> OPENING (on_info) -> RUNNING
  * (on_format, on_frame…) -> on_end exactly once, also after session_close -> CLOSED.

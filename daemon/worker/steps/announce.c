@@ -15,6 +15,7 @@
 #include "daemon/worker/feed/pixels.h"
 #include "daemon/worker/steps/pool_ends.h"
 #include "daemon/worker/steps/store.h"
+#include "daemon/worker/steps/store_attach.h"
 #include "proto/start_trace.h"
 
 #include <stdio.h>

@@ -12,6 +12,7 @@
 #include "daemon/worker/schedule/knobs.h"
 #include "daemon/worker/steps/announce.h"
 #include "daemon/worker/steps/pool_ends.h"
+#include "daemon/worker/steps/store_attach.h"
 
 #include <malloc.h>
 #include <pthread.h>

@@ -59,15 +59,8 @@ static inline struct store *store_of(struct slots *slots)
     return (struct store *)slots;
 }
 
-/* Attach s to a store for pictures with this SPS; it leaves its former one. STORE_LATER: other
- * sessions have to give back slots first. Else as recon_create. Drops the lock meanwhile. */
-#define STORE_LATER 1
-int store_attach(struct session *s, const struct h264_sps *sps);
-void store_detach(struct session *s);
-/* No stream waits for memory of the device. */
-void stores_want_nothing(struct engine *e);
-/* More slots where they are wanted: a thread makes their memory; then the store takes them between
- * two batches. Drops the lock meanwhile. True: it has grown. */
+/* store_growth.c: more slots where they are wanted. A thread makes their memory; then the store
+ * takes them between two batches. Drops the lock meanwhile. True: it has grown. */
 bool store_grow(struct engine *e, struct store *st);
 /* Begins to make the pipelines that nearly every stream needs, while no stream waits. Thread: any.
  * 0, or enum gpu_error. */
