@@ -75,16 +75,20 @@ static void stream_rest(struct broker_stream *s)
     delivery_keep_drops(&s->delivery);
 }
 
-/* Gives a place, where one is free or another stream rests instead. */
-static bool place_find(struct broker *b)
+/* The stream that is still for the longest time rests, w as above. False: none may. */
+static bool one_rests(struct broker *b, const struct worker_process *w)
 {
-    if (resting_places_used(b) < b->settings->limits.streams)
-        return true;
-    struct broker_stream *s =
-        resting_count(b) < b->settings->limits.resting ? longest_still(b, NULL) : NULL;
+    bool room = resting_count(b) < b->settings->limits.resting;
+    struct broker_stream *s = room ? longest_still(b, w) : NULL;
     if (s)
         stream_rest(s);
     return s != NULL;
+}
+
+/* Gives a place, where one is free or another stream rests instead. */
+static bool place_find(struct broker *b)
+{
+    return resting_places_used(b) < b->settings->limits.streams || one_rests(b, NULL);
 }
 
 bool resting_make_room(struct broker *b)
@@ -93,21 +97,13 @@ bool resting_make_room(struct broker *b)
            quota_admits(QUOTA_STREAMS, b->settings, &b->quotas, resting_places_used(b));
 }
 
-static void memory_find(struct worker_process *w)
-{
-    struct broker *b = w->broker;
-    struct broker_stream *s =
-        resting_count(b) < b->settings->limits.resting ? longest_still(b, w) : NULL;
-    if (s)
-        stream_rest(s);
-}
-
 void resting_step(struct broker *b)
 {
     for (unsigned i = 0; i < b->n_workers; i++) {
-        if (b->workers[i].short_of_memory)
-            memory_find(&b->workers[i]);
-        b->workers[i].short_of_memory = false;
+        struct worker_process *w = &b->workers[i];
+        if (w->short_of_memory)
+            one_rests(b, w);
+        w->short_of_memory = false;
     }
     for (struct broker_stream *s = b->streams; s; s = s->next) {
         bool wants = s->state == STREAM_RESTING && !delivery_stands_still(&s->delivery);
