@@ -90,8 +90,8 @@ static void status_memory_sum(const struct broker *b, struct status_memory *out)
     memset(out, 0, sizeof(*out));
     for (unsigned i = 0; i < b->n_workers; i++)
         for (int use = 0; use < PELTON_MEMORY_USES; use++) {
-            out->gpu[use] += b->workers[i].held.worker_gpu[use];
-            out->host[use] += b->workers[i].held.worker_host[use];
+            out->gpu[use] += b->workers[i].usage.held.worker_gpu[use];
+            out->host[use] += b->workers[i].usage.held.worker_host[use];
         }
 }
 
@@ -125,7 +125,7 @@ static uint64_t most_kept(const struct broker *b)
 {
     uint64_t most = 0;
     for (unsigned i = 0; i < b->n_workers; i++)
-        most = b->workers[i].kept_units > most ? b->workers[i].kept_units : most;
+        most = b->workers[i].usage.kept_units > most ? b->workers[i].usage.kept_units : most;
     return most;
 }
 
@@ -205,13 +205,14 @@ static void status_processes(const struct broker *b, struct status_limits *l,
     status_process(l, out, "", getpid(), b->sandbox);
     for (unsigned i = 0; i < b->n_workers; i++) {
         const struct worker_process *w = &b->workers[i];
-        if (!w->spawned || !w->held_known)
+        const struct worker_usage *u = &w->usage;
+        if (!w->spawned || !u->known)
             continue;
-        status_process(l, out, w->device ? w->device : "auto", w->pid, w->sandbox);
+        status_process(l, out, w->device ? w->device : "auto", w->pid, u->sandbox);
         Pelton__Process *p = &l->processes[out->n_processes - 1];
-        p->encoder = usage_told(&w->encoder, &l->encoders[i]);
-        p->transcoder = usage_told(&w->transcoder, &l->transcoders[i]);
-        p->jpegs = usage_told(&w->jpegs, &l->jpegs[i]);
+        p->encoder = usage_told(&u->encoder, &l->encoders[i]);
+        p->transcoder = usage_told(&u->transcoder, &l->transcoders[i]);
+        p->jpegs = usage_told(&u->jpegs, &l->jpegs[i]);
     }
 }
 

@@ -32,19 +32,20 @@ static void on_devices(struct worker_process *w, const struct frame *f, Protobuf
 }
 
 /* What the whole worker holds and has refused since its start. */
-static void on_held(struct worker_process *w, const Pelton__StatsReply *m)
+static void on_usage(struct worker_process *w, const Pelton__StatsReply *m)
 {
-    wire_stats_to(m, &w->held);
-    w->sandbox = m->sandbox;
-    w->kept_units = m->kept_units;
-    wire_encoder_to(m->encoder, &w->encoder);
-    wire_encoder_to(m->transcoder, &w->transcoder);
-    wire_encoder_to(m->jpegs, &w->jpegs);
-    w->held_known = true;
+    struct worker_usage *u = &w->usage;
+    wire_stats_to(m, &u->held);
+    u->sandbox = m->sandbox;
+    u->kept_units = m->kept_units;
+    wire_encoder_to(m->encoder, &u->encoder);
+    wire_encoder_to(m->transcoder, &u->transcoder);
+    wire_encoder_to(m->jpegs, &u->jpegs);
+    u->known = true;
     for (size_t q = 0; q < QUOTAS && q < m->n_refused; q++) {
-        uint64_t was = w->quotas.refused[q];
-        w->quotas.refused[q] = m->refused[q] > was ? m->refused[q] : was;
-        w->broker->quotas.refused[q] += w->quotas.refused[q] - was;
+        uint64_t was = u->quotas.refused[q];
+        u->quotas.refused[q] = m->refused[q] > was ? m->refused[q] : was;
+        w->broker->quotas.refused[q] += u->quotas.refused[q] - was;
     }
 }
 
@@ -137,7 +138,7 @@ void worker_message(struct worker_process *w, struct frame *f)
         if (!devices_answer(w, f, body))
             asks_answer(w, f, body);
     } else if (f->h.type == WIRE_STATS_REPLY && !f->h.object_id) {
-        on_held(w, (const Pelton__StatsReply *)body);
+        on_usage(w, (const Pelton__StatsReply *)body);
     } else {
         struct broker_stream *s = id_table_find(&w->broker->streams_by_wid, f->h.object_id);
         right = !s || s->worker != w || s->deaths.lost.code || on_stream(w, s, f, body);

@@ -12,6 +12,17 @@
 
 enum { WORKERS_MAX = PELTON_MAX_DEVICES };
 
+/* What it has said of itself last (StatsReply) */
+struct worker_usage {
+    bool known;
+    struct pelton_stats held; /* worker_gpu and worker_host alone */
+    uint64_t kept_units;      /* bytes: QUOTA_KEPT */
+    uint32_t sandbox;         /* enum pelton_sandbox */
+    struct quota_counts quotas;
+    struct pelton_encoder_usage encoder; /* of cameras */
+    struct pelton_encoder_usage transcoder, jpegs;
+};
+
 struct worker_process {
     struct broker *broker;
     const char *device; /* its --device; NULL: the -c values choose */
@@ -32,21 +43,15 @@ struct worker_process {
     bool gone;                           /* all three have ended */
     bool stopping;                       /* we asked it to end */
     uint64_t stop_ms, exit_ms;
-    int signal;               /* that it has ended by; 0: none */
-    uint32_t question;        /* of devices.c, not answered yet; 0: none */
-    bool opened;              /* it has opened its device, as devices.c had asked */
-    bool ready;               /* it has a device */
-    uint32_t sharing;         /* others that it was told to share the cores with */
-    bool killed;              /* by us: its last words do not count */
-    bool short_of_memory;     /* a stream of it is; until the next step */
-    bool lost;                /* it has lost its device, which is counted */
-    struct pelton_stats held; /* worker_gpu and worker_host alone */
-    struct quota_counts quotas;
-    uint64_t kept_units;                 /* bytes: QUOTA_KEPT */
-    bool held_known;                     /* the four above have come */
-    uint32_t sandbox;                    /* enum pelton_sandbox */
-    struct pelton_encoder_usage encoder; /* of cameras */
-    struct pelton_encoder_usage transcoder, jpegs;
+    int signal;           /* that it has ended by; 0: none */
+    uint32_t question;    /* of devices.c, not answered yet; 0: none */
+    bool opened;          /* it has opened its device, as devices.c had asked */
+    bool ready;           /* it has a device */
+    uint32_t sharing;     /* others that it was told to share the cores with */
+    bool killed;          /* by us: its last words do not count */
+    bool short_of_memory; /* a stream of it is; until the next step */
+    bool lost;            /* it has lost its device, which is counted */
+    struct worker_usage usage;
 };
 
 #endif
