@@ -104,6 +104,17 @@ static void load_block(struct ranged *c, unsigned blk, int32_t *v)
     c->coeff_block += coded;
 }
 
+/* LevelScale4x4 and LevelScale8x8 (8.5.9) of place i; of 8x8 as four blocks of 4x4. */
+static int32_t level_scale4(const struct ranged *c, unsigned i)
+{
+    return c->weight4[i] * norm4[c->qp % 6][place4[i]];
+}
+
+static int32_t level_scale8(const struct ranged *c, unsigned i)
+{
+    return c->weight8[i] * norm8[c->qp % 6][place8[(i >> 1 & 12) | (i & 3)]];
+}
+
 /* v * scale << qp / 6 >> shift, rounded. */
 static int64_t scaled(int32_t v, int32_t scale, int qp, int shift)
 {
@@ -159,7 +170,7 @@ static bool transform_within(const struct ranged *c, int32_t *d, unsigned size)
 static bool scale4(const struct ranged *c, int32_t *v, bool dc_ready)
 {
     for (unsigned i = dc_ready; i < 16; i++) {
-        int64_t d = scaled(v[i], c->weight4[i] * norm4[c->qp % 6][place4[i]], c->qp, 4);
+        int64_t d = scaled(v[i], level_scale4(c, i), c->qp, 4);
         if (!within(c, d))
             return false;
         v[i] = (int32_t)d;
@@ -170,8 +181,7 @@ static bool scale4(const struct ranged *c, int32_t *v, bool dc_ready)
 static bool scale8(const struct ranged *c, int32_t *v)
 {
     for (unsigned i = 0; i < 64; i++) {
-        unsigned place = place8[(i >> 1 & 12) | (i & 3)];
-        int64_t d = scaled(v[i], c->weight8[i] * norm8[c->qp % 6][place], c->qp, 6);
+        int64_t d = scaled(v[i], level_scale8(c, i), c->qp, 6);
         if (!within(c, d))
             return false;
         v[i] = (int32_t)d;
@@ -227,8 +237,7 @@ static bool luma_dc_within(const struct ranged *c, const int32_t levels[16], int
     for (unsigned i = 0; i < 4; i++)
         hadamard4(raster + i, 4);
     for (unsigned blk = 0; blk < 16; blk++) {
-        int64_t d = scaled(raster[mb_blk_y(blk) * 4 + mb_blk_x(blk)],
-                           c->weight4[0] * norm4[c->qp % 6][0], c->qp, 6);
+        int64_t d = scaled(raster[mb_blk_y(blk) * 4 + mb_blk_x(blk)], level_scale4(c, 0), c->qp, 6);
         if (!within(c, d))
             return false;
         dc[blk] = (int32_t)d;
@@ -280,13 +289,13 @@ static bool blocks_with_dc_within(struct ranged *c, unsigned blocks)
 
 /* ---- macroblocks ---- */
 
-/* Level scales (8.5.9) of 16 places of a block, or of 64. */
+/* Level scales of 16 places of a block, or of 64. */
 static void level_scales(const struct ranged *c, bool large, uint32_t *scale)
 {
     for (unsigned i = 0; i < 16 && !large; i++)
-        scale[i] = (uint32_t)c->weight4[i] * norm4[c->qp % 6][place4[i]];
+        scale[i] = (uint32_t)level_scale4(c, i);
     for (unsigned i = 0; i < 64 && large; i++)
-        scale[i] = (uint32_t)c->weight8[i] * norm8[c->qp % 6][place8[(i >> 1 & 12) | (i & 3)]];
+        scale[i] = (uint32_t)level_scale8(c, i);
 }
 
 /* Magnitudes of a block, each by its scale. */
