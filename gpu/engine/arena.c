@@ -32,7 +32,7 @@ struct gpu_arena {
     bool device;
 };
 
-/* Index of the first arena behind p. With arena_lock held. */
+/* Index of the first arena behind p. With the lock of arenas. */
 static size_t arena_index_after(const struct gpu *g, const uint8_t *p)
 {
     size_t low = 0, high = g->arenas.count;

@@ -21,7 +21,7 @@ enum tune_size {
 enum tune_source { TUNE_BY_KIND, TUNE_SHIPPED, TUNE_MEASURED, TUNE_FORCED };
 
 struct tune {
-    uint8_t choice[TUNE_FAMILIES][TUNE_SIZES]; /* index of tune_variant */
+    uint8_t choice[TUNE_FAMILIES][TUNE_SIZES]; /* index of a variant */
     enum tune_source source[TUNE_FAMILIES];
 };
 

@@ -18,7 +18,7 @@
 enum coder_task {
     TASK_NONE,
     TASK_FOLLOW, /* motion of a LIVE picture's only slice, while another coder decodes it */
-    TASK_ARRAYS, /* make the picture's arrays, then queue_arrays_done */
+    TASK_ARRAYS, /* make the picture's arrays, then coder_arrays_done */
     TASK_SLICES, /* decode the slices from..to */
     TASK_MOTION, /* derive the motion of the picture */
     TASK_IMPORT  /* check what the GPU decoded, and derive its motion */
