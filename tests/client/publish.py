@@ -127,6 +127,7 @@ def killed(args, d, url, kills):
 
     threading.Thread(target=collect, daemon=True).start()
     t.wait_until(lambda: len(times) >= BETWEEN, 20)
+    stretch = t.Stretch()
     for _ in range(kills):
         had = len(times)
         for pid in t.workers(d.process.pid):
@@ -137,8 +138,10 @@ def killed(args, d, url, kills):
                       if len(last) > BETWEEN else 99)
     reader.kill()
     said = reader.stderr.read()
-    check(not said and max(pauses) < t.patience(1) and t.workers(d.process.pid),
-          f"the worker is killed: pauses of {[round(p, 2) for p in pauses]} s {said[-200:]!r}")
+    check(not said and max(pauses) < 99 and t.workers(d.process.pid),
+          f"the worker is killed: pictures come again {said[-200:]!r}")
+    t.check_time(check, max(pauses) < t.patience(1), stretch,
+                 f"the worker is killed: pauses of {[round(p, 2) for p in pauses]} s")
 
 
 def main():

@@ -249,7 +249,7 @@ def instances(root, folder):
     finally:
         for p in reversed(processes):
             p.terminate()
-        ends = [p.wait(30) for p in processes]
+        ends = [p.wait(t.patience(10)) for p in processes]
     check(not any(ends), f"the instances end {ends}")
 
 

@@ -116,7 +116,8 @@ def formats(args, wire, d):
                   f"{form}: frames {places} of the clip {said}")
             closed = node.until(lambda: readers(args, d, "clip")[1] == 0)
             check(closed and node.process.poll() is None, "nobody reads: the source rests")
-        check(node.said().count("is read") == node.said().count("nobody reads") == len(NAMES),
+        told = lambda: (node.said().count("is read"), node.said().count("nobody reads"))
+        check(t.wait_until(lambda: told() == (len(NAMES), len(NAMES)), 5),
               f"its words: {node.said().splitlines()[-2:]}")
 
 
@@ -152,10 +153,7 @@ def changes(args, wire, d):
     with Node(args, wire, d.socket, "cam") as node:
         args.configure(cam="80x48")
         d.process.send_signal(signal.SIGHUP)
-        for _ in range(5):
-            node.read(10)
-            if "80x48" in node.said():
-                break
+        t.wait_until(lambda: node.read(10) and "80x48" in node.said(), 10)
         data, said = node.read(4, "NV12")
         check(len(data) == 4 * 80 * 48 * 3 // 2, f"changes: {len(data)} bytes {said} "
               f"{node.said()!r}")
