@@ -11,8 +11,8 @@ second, and serves. Lapped readers hold frames, read each of them again and agai
 are written, and lose their worker meanwhile: no frame is torn. Each of --jobs daemons has a part of
 all. Exit codes: 0, 1.
 """
-import argparse, concurrent.futures, json, os, pathlib, random, re, signal, subprocess, sys, tempfile
-import time
+import argparse, concurrent.futures, json, os, pathlib, random, re, signal, subprocess, sys
+import tempfile, time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
