@@ -14,7 +14,6 @@
 #include "proto/start_trace.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,15 +41,6 @@ struct encode_device {
     unsigned losses;              /* in a row */
     int64_t lost_ns;              /* when the last one was */
 };
-
-/* Those that the process may run on, and its quota */
-static unsigned cpus(void)
-{
-    cpu_set_t set;
-    int n = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
-    unsigned most = machine_cpus("", (unsigned)n);
-    return most > MOST_THREADS ? MOST_THREADS : most;
-}
 
 /* "gpu", or a part of a name. Where the daemon is to choose, or shares several, the CPU encodes. */
 static bool names_gpu(const struct connect_options *c)
@@ -125,7 +115,7 @@ static void opener_join(struct encode_device *d)
 int encode_device_ready(struct encode_device *d, uint32_t streams, uint32_t alike,
                         struct failure *f)
 {
-    unsigned all = cpus();
+    unsigned all = machine_threads(MOST_THREADS);
     opener_join(d);
     d->threads = all > streams ? all / streams : 1;
     d->params.streams = alike < MOST_ALIKE ? alike : MOST_ALIKE;

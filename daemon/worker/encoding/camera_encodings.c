@@ -14,7 +14,6 @@
 #include "daemon/worker/memory/machine.h"
 #include "gpu/encode/gpu_encoder.h"
 
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -199,14 +198,6 @@ static void on_async(uv_async_t *async)
 
 /* ---- all of a worker ---- */
 
-static unsigned cpus(void)
-{
-    cpu_set_t set;
-    int n = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
-    unsigned most = machine_cpus("", (unsigned)n);
-    return most > MOST_THREADS ? MOST_THREADS : most;
-}
-
 int camera_encodings_create(uv_loop_t *loop, const struct encoding_settings *settings,
                             struct gpu *gpu, struct camera_host *cameras,
                             struct camera_encodings **out)
@@ -216,7 +207,7 @@ int camera_encodings_create(uv_loop_t *loop, const struct encoding_settings *set
         return PELTON_ERR_NOMEM;
     all->settings = *settings;
     all->cameras = cameras;
-    all->threads = cpus();
+    all->threads = machine_threads(MOST_THREADS);
     all->async.data = all;
     const struct gpu_encoder_params params = {.streams = STREAMS};
     if (encoding_on_device(settings->by, gpu_info(gpu)->software) &&

@@ -8,6 +8,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -165,4 +166,12 @@ unsigned machine_cpus(const char *root, unsigned cpus)
     cpus = cpus ? cpus : 1;
     cgroup_walk(root, "cpu", group_cpus, &cpus);
     return cpus;
+}
+
+unsigned machine_threads(unsigned most)
+{
+    cpu_set_t set;
+    int n = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+    unsigned cpus = machine_cpus("", (unsigned)n);
+    return cpus > most ? most : cpus;
 }

@@ -15,5 +15,7 @@
 uint64_t machine_free_memory(const char *root);
 /* `cpus`, or fewer where a quota of processor time says so; at least 1. */
 unsigned machine_cpus(const char *root, unsigned cpus);
+/* Of processors that the process may run on, within its quota; at most `most`. */
+unsigned machine_threads(unsigned most);
 
 #endif
