@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Tables of entropy coding for shaders.
+ * See encode_codes.h.
  */
 #include "gpu/encode/encode_codes.h"
 
@@ -8,6 +8,9 @@
 #include "codec/macroblock.h"
 #include "codec/scan.h"
 #include "encode/cavlc_writer.h"
+#include "encode/reference/quantise.h"
+
+#include <string.h>
 
 static uint32_t code_of(struct cavlc_code code)
 {
@@ -83,4 +86,13 @@ void encode_codes_fill(struct enc_codes *out)
     fill_patterns(&codes, out);
     fill_orders(out);
     fill_contexts(out);
+}
+
+void encode_quantisers_fill(struct enc_quantiser out[6])
+{
+    for (int m = 0; m < 6; m++) {
+        struct quantiser q = quantiser_at(m, 0, 0);
+        memcpy(out[m].factor4, q.factor4, sizeof(q.factor4));
+        memcpy(out[m].factor8, q.factor8, sizeof(q.factor8));
+    }
 }

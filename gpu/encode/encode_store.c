@@ -5,13 +5,14 @@
  */
 #include "gpu/encode/encode_store.h"
 
-#include "encode/reference/quantise.h"
 #include "gpu/encode/encode_codes.h"
 #include "gpu/engine/gpu_clock.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+
+_Static_assert(GPU_ENCODER_PASSES == GPU_ENCODE_PASSES, "gpu_encoder_counts has all of them");
 
 /* What a stream's thread waits for: one of both, the other is NULL */
 struct encode_job {
@@ -48,15 +49,6 @@ struct encode_store {
 
 /* ---- life ---- */
 
-static void quantisers_fill(struct enc_quantiser out[6])
-{
-    for (int m = 0; m < 6; m++) {
-        struct quantiser q = quantiser_at(m, 0, 0);
-        memcpy(out[m].factor4, q.factor4, sizeof(q.factor4));
-        memcpy(out[m].factor8, q.factor8, sizeof(q.factor8));
-    }
-}
-
 /* The references, and the picture that is decided */
 static uint32_t slots_of(const struct encode_store_params *p)
 {
@@ -72,7 +64,7 @@ static int store_create_passes(struct encode_store *s)
                                        .streams = p->streams,
                                        .sources = 2 * p->streams,
                                        .sets = p->streams * (2 + slots_of(p))};
-    quantisers_fill(encode.quantiser);
+    encode_quantisers_fill(encode.quantiser);
     encode_codes_fill(&encode.codes);
     return gpu_encode_create(s->g, &encode, &s->encode);
 }

@@ -37,10 +37,13 @@
 #include "shaders/encode_strength.spv.h"
 #include "shaders/encode_syntax.spv.h"
 
-#define BIT(name)   (1u << ENC_BIND_##name)
-#define SHADER(tag) .name = #tag, .spirv = shader_##tag, .spirv_size = sizeof(shader_##tag)
-#define SHADERS(tag)                                                                               \
-    SHADER(tag), .half_spirv = shader_##tag##_half, .half_spirv_size = sizeof(shader_##tag##_half)
+#define BIT(name) (1u << ENC_BIND_##name)
+#define CODE(tag)                                                                                  \
+    {                                                                                              \
+        shader_##tag, sizeof(shader_##tag)                                                         \
+    }
+#define SHADER(tag)  .name = #tag, .plain = CODE(tag)
+#define SHADERS(tag) SHADER(tag), .half = CODE(tag##_half)
 
 /* A pass reads one field of vectors and writes the other. The last one writes field 0. */
 #define ROUND(field) .constants = {field}, .constant_count = 1
@@ -117,9 +120,8 @@ const struct encode_pass encode_passes[] = {
      .grid = ENCODE_GRID_DIAGONAL, .wavefront = ENCODE_DIAGONALS, .reads = INTRA_READS,
      .writes = INTRA_WRITES},
     {SHADER(encode_intra), .constants = {0, 1}, .constant_count = 2, .group = ENCODE_DECISIONS,
-     .lane_spirv = shader_encode_intra_lanes, .lane_spirv_size = sizeof(shader_encode_intra_lanes),
-     .grid = ENCODE_GRID_TICKETS, .wavefront = ENCODE_AT_ONCE, .reads = INTRA_READS | BIT(TICKETS),
-     .writes = INTRA_WRITES | BIT(TICKETS)},
+     .lanes = CODE(encode_intra_lanes), .grid = ENCODE_GRID_TICKETS, .wavefront = ENCODE_AT_ONCE,
+     .reads = INTRA_READS | BIT(TICKETS), .writes = INTRA_WRITES | BIT(TICKETS)},
     {SHADER(encode_scan), ROUND(0), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MBS,
      .mbs = ENC_RUN_MBS, .reads = BIT(MBS), .writes = BIT(RUNS)},
     {SHADER(encode_scan), ROUND(1), .group = ENCODE_DECISIONS, .grid = ENCODE_GRID_MBS,

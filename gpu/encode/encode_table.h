@@ -35,12 +35,16 @@ enum encode_group {
     ENCODE_REFERENCES
 };
 
+struct encode_shader {
+    const uint32_t *spirv; /* NULL: there is none */
+    size_t size;
+};
+
 struct encode_pass {
     const char *name;
-    const uint32_t *spirv, *half_spirv; /* half_spirv: for devices with half floats; NULL: spirv */
-    size_t spirv_size, half_spirv_size;
-    const uint32_t *lane_spirv; /* for devices with subgroups of 32 and shuffles; NULL: spirv */
-    size_t lane_spirv_size;
+    struct encode_shader plain; /* for any device */
+    struct encode_shader half;  /* for those with half floats */
+    struct encode_shader lanes; /* for those with subgroups of 32 and shuffles */
     uint32_t constants[2], constant_count;
     enum encode_group group;
     enum encode_grid grid;

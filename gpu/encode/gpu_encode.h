@@ -12,7 +12,8 @@
 
 struct gpu_encode;
 
-#define GPU_ENCODE_FLIGHT 2 /* batches between submit and wait, at most */
+#define GPU_ENCODE_FLIGHT 2  /* batches between submit and wait, at most */
+#define GPU_ENCODE_PASSES 48 /* at most, with copies */
 
 /* How intra macroblocks wait for each other */
 enum encode_wavefront {

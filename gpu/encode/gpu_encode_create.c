@@ -140,22 +140,25 @@ static bool lanes_wanted(const struct gpu_encode *e)
     return info->shuffles && info->fixed_subgroups && info->subgroup_size == 32;
 }
 
+static const struct encode_shader *shader_of(const struct gpu_encode *e,
+                                             const struct encode_pass *p)
+{
+    if (p->lanes.spirv && lanes_wanted(e))
+        return &p->lanes;
+    return p->half.spirv && e->g->info.half_floats && !e->params.no_halves ? &p->half : &p->plain;
+}
+
 static int create_pipelines(struct gpu_encode *e)
 {
-    struct gpu_pipeline_want wants[ENCODE_MAX_PASSES];
-    assert(encode_pass_count + ENCODE_COPIES <= ENCODE_MAX_PASSES);
+    struct gpu_pipeline_want wants[GPU_ENCODE_PASSES];
+    assert(encode_pass_count + ENCODE_COPIES <= GPU_ENCODE_PASSES);
     for (uint32_t i = 0; i < encode_pass_count; i++) {
         const struct encode_pass *p = &encode_passes[i];
-        bool halves = p->half_spirv && e->g->info.half_floats && !e->params.no_halves;
-        bool lanes = p->lane_spirv && lanes_wanted(e);
+        const struct encode_shader *shader = shader_of(e, p);
         wants[i] = (struct gpu_pipeline_want){.layout = e->layout,
-                                              .spirv = lanes    ? p->lane_spirv
-                                                       : halves ? p->half_spirv
-                                                                : p->spirv,
-                                              .spirv_size = lanes    ? p->lane_spirv_size
-                                                            : halves ? p->half_spirv_size
-                                                                     : p->spirv_size,
-                                              .whole = lanes,
+                                              .spirv = shader->spirv,
+                                              .spirv_size = shader->size,
+                                              .whole = shader == &p->lanes,
                                               .constant_count = p->constant_count,
                                               .name = p->name,
                                               .out = &e->pipelines[i]};
@@ -175,7 +178,7 @@ struct pass_times {
 static void pass_add(void *ctx, uint32_t name, double seconds)
 {
     struct pass_times *t = ctx;
-    if (name >= ENCODE_MAX_PASSES)
+    if (name >= GPU_ENCODE_PASSES)
         return;
     t->all += seconds;
     t->encode->seconds[name] += seconds;
@@ -212,7 +215,7 @@ static int create_work(struct gpu_encode *e, struct encode_batch *b, enum gpu_qu
                    : gpu_work_create(e->g,
                                      &(struct gpu_work_params){.queues = {b->queue},
                                                                .depth = 3,
-                                                               .stamps = ENCODE_MAX_PASSES,
+                                                               .stamps = GPU_ENCODE_PASSES,
                                                                .done = encode_done,
                                                                .ctx = b},
                                      &b->work);

@@ -16,7 +16,6 @@
 
 #include <pthread.h>
 
-#define ENCODE_MAX_PASSES 48
 /* Timestamps after those of passes */
 enum { ENCODE_STAMP_UP, ENCODE_STAMP_DOWN, ENCODE_COPIES };
 /* Resource of barriers beside the bindings: memory that the host reads */
@@ -53,7 +52,7 @@ struct gpu_encode {
     struct gpu *g;
     struct gpu_encode_params params;
     const struct gpu_layout *layout;
-    VkPipeline pipelines[ENCODE_MAX_PASSES];
+    VkPipeline pipelines[GPU_ENCODE_PASSES];
     struct encode_take take;
     struct gpu_buffer shared[ENC_BINDINGS];
     uint64_t sizes[ENC_BINDINGS];
@@ -67,7 +66,7 @@ struct gpu_encode {
     /* of recording, batches[].busy, newest, coeff_blocks, stream_done, filled */
     pthread_mutex_t lock;
     pthread_mutex_t times_lock;
-    double seconds[ENCODE_MAX_PASSES];
+    double seconds[GPU_ENCODE_PASSES];
 };
 
 static inline uint64_t encode_mb_count(const struct gpu_encode_params *p)

@@ -33,8 +33,8 @@ static void coder_pipelines(struct coder *c)
     for (uint32_t i = 0; i < encode_pass_count; i++) {
         const struct encode_pass *p = &encode_passes[i];
         struct gpu_pipeline_want want = {.layout = c->layout,
-                                         .spirv = p->spirv,
-                                         .spirv_size = p->spirv_size,
+                                         .spirv = p->plain.spirv,
+                                         .spirv_size = p->plain.size,
                                          .constant_count = p->constant_count,
                                          .name = p->name,
                                          .out = &c->pipelines[i]};

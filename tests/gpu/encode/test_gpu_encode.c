@@ -9,7 +9,7 @@
 #include "encode/reference/cost.h"
 #include "encode/reference/decide.h"
 #include "encode/reference/picture_work.h"
-#include "encode/reference/quantise.h"
+#include "gpu/encode/encode_codes.h"
 #include "gpu/encode/gpu_encode.h"
 #include "gpu/engine/arena.h"
 #include "gpu/engine/host_buffer.h"
@@ -48,15 +48,6 @@ struct beside {
 };
 
 static unsigned left_out; /* macroblocks whose intra prediction was not tried */
-
-static void quantisers_fill(struct enc_quantiser out[6])
-{
-    for (int m = 0; m < 6; m++) {
-        struct quantiser q = quantiser_at(m, 0, 0);
-        memcpy(out[m].factor4, q.factor4, sizeof(q.factor4));
-        memcpy(out[m].factor8, q.factor8, sizeof(q.factor8));
-    }
-}
 
 static void results_open(struct beside *b)
 {
@@ -141,7 +132,7 @@ static void beside_open(struct beside *b, const struct encoding *encoding,
     assert_int_equal(encoding_check(&b->encoding, &b->limits, why), 0);
     params.mb_width = b->limits.mb_width;
     params.mb_height = b->limits.mb_height;
-    quantisers_fill(params.quantiser);
+    encode_quantisers_fill(params.quantiser);
     assert_int_equal(gpu_encode_create(gpu, &params, &b->gpu), GPU_OK);
     b->mbs = params.mb_width * params.mb_height;
     b->frame_bytes = 384 * b->mbs;
