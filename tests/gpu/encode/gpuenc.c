@@ -14,73 +14,15 @@
  * instead of the scenes. $GPUENC_TIMES=no leaves out the times of passes, whose stamps keep passes
  * apart. The device is $PELTON_DEVICE, or any.
  */
-#include "encode/encoder.h"
-#include "gpu/encode/gpu_encode.h"
-#include "gpu/encode/gpu_encoder.h"
-#include "gpu/engine/arena.h"
-#include "gpu/engine/host_buffer.h"
-#include "gpu/engine/work.h"
+#include "tests/gpu/encode/gpuenc.h"
 
-#include <pthread.h>
+#include "gpu/engine/host_buffer.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
-#include <unistd.h>
-
-#define assert_non_null(p)                                                                         \
-    do {                                                                                           \
-        if (!(p))                                                                                  \
-            abort();                                                                               \
-    } while (0)
-#include "tests/encode/scene.h"
-
-#define SCENES       16 /* at most: a stream goes through them and back */
-#define MOST_STREAMS 256
-#define SLOWEST      8 /* pictures that are told of */
-
-/* Time that passed, and that threads ran */
-struct spent {
-    double passed, ran, last; /* last: passed, the last time */
-};
-
-/* A picture: its push, and its last decision */
-struct pushed {
-    double seconds, analysed, decided;
-    uint32_t stream, picture;
-    uint64_t bytes;
-    struct gpu_encode_spent spent;
-    long faults, switches; /* pages that were touched first; another thread had the core */
-};
-
-struct shared {
-    struct gpu_encoder *encoder;
-    struct encoder_params params;
-    uint32_t width, height, pictures;
-    struct scene scenes[SCENES];
-    uint32_t scene_count;
-    struct gpu_host *pool; /* of the device: all scenes; NULL: they are read from memory */
-    struct gpu_encode_source in_pool[SCENES];
-    const char *out;
-    uint64_t bytes;
-    struct pushed *pushed;
-    struct spent begun; /* when all streams had their first picture; of all threads */
-    struct gpu_encoder_counts first;
-    pthread_barrier_t ready;
-    bool records; /* come to the host, which codes them */
-    bool on_device;
-    bool failed;
-};
-
-struct stream {
-    struct shared *shared;
-    uint32_t index;
-    uint64_t bytes;
-    pthread_t thread;
-    struct decider_calls calls; /* of the encoder on the GPU */
-    struct spent push, analyse, decide, accept;
-};
 
 static double now(void)
 {
@@ -263,90 +205,6 @@ static void *stream_thread(void *ctx)
     return NULL;
 }
 
-static int by_time(const void *a, const void *b)
-{
-    double x = ((const struct pushed *)a)->seconds, y = ((const struct pushed *)b)->seconds;
-    return (x > y) - (x < y);
-}
-
-/* In milliseconds. passes: of running, the device's own, where times are wanted */
-static void print_slowest(const struct pushed *all, size_t count)
-{
-    printf("slowest  stream picture   kbit analysis waiting recording submits running passes  rest "
-           "coding faults switches\n");
-    for (size_t i = 0; i < SLOWEST && i < count; i++) {
-        const struct pushed *p = &all[count - 1 - i];
-        printf("%7.2f %7u %7u %6.0f %8.2f %7.2f %9.2f %7.2f %7.2f %6.2f %5.2f %6.2f %6ld %8ld\n",
-               1e3 * p->seconds, p->stream, p->picture, 8e-3 * (double)p->bytes, 1e3 * p->analysed,
-               1e3 * p->spent.waited, 1e3 * p->spent.recorded, 1e3 * p->spent.submits,
-               1e3 * p->spent.ran, 1e3 * p->spent.passes, 1e3 * p->spent.rest,
-               1e3 * (p->seconds - p->analysed - p->decided), p->faults, p->switches);
-    }
-}
-
-static void print_thread(const char *name, struct spent t, double count)
-{
-    printf("  %-22s %8.1f us a picture, %8.1f us of a CPU\n", name, 1e6 * t.passed / count,
-           1e6 * t.ran / count);
-}
-
-/* Where the streams' threads were */
-static void print_threads(const struct stream *all, uint32_t streams, double count)
-{
-    struct spent push = {0}, analyse = {0}, decide = {0}, accept = {0};
-    for (uint32_t i = 0; i < streams; i++) {
-        push.passed += all[i].push.passed, push.ran += all[i].push.ran;
-        analyse.passed += all[i].analyse.passed, analyse.ran += all[i].analyse.ran;
-        decide.passed += all[i].decide.passed, decide.ran += all[i].decide.ran;
-        accept.passed += all[i].accept.passed, accept.ran += all[i].accept.ran;
-    }
-    print_thread("analyse", analyse, count);
-    print_thread("decide", decide, count);
-    print_thread("accept", accept, count);
-    print_thread(
-        "coding",
-        (struct spent){.passed = push.passed - analyse.passed - decide.passed - accept.passed,
-                       .ran = push.ran - analyse.ran - decide.ran - accept.ran},
-        count);
-}
-
-static bool times_wanted(void)
-{
-    const char *env = getenv("GPUENC_TIMES");
-    return !env || strcmp(env, "no") != 0;
-}
-
-static void print_result(struct shared *s, const struct stream *all, uint32_t streams,
-                         struct spent end)
-{
-    double elapsed = end.passed - s->begun.passed, ran = end.ran - s->begun.ran;
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    struct gpu_encoder_counts c;
-    size_t n = (size_t)streams * (s->pictures - 1);
-    double sum = 0;
-    gpu_encoder_count(s->encoder, &c);
-    qsort(s->pushed, n, sizeof(*s->pushed), by_time);
-    double count = (double)(c.pictures - s->first.pictures);
-    printf("%ux%u, %u streams, %zu pictures: %.1f pictures/s, %.0f kbit a picture\n", s->width,
-           s->height, streams, n, (double)n / elapsed, 8e-3 * (double)s->bytes / (double)n);
-    printf("frame to access unit: p50 %.2f ms, p99 %.2f ms\n", 1e3 * s->pushed[n / 2].seconds,
-           1e3 * s->pushed[n * 99 / 100].seconds);
-    printf("CPU: %.2f ms a picture in all threads, so %.0f pictures/s at most with %ld cores\n",
-           1e3 * ran / (double)n, (double)cores * (double)n / ran, cores);
-    printf("batches of %.1f pictures: %.2f ms each\n",
-           count / (double)(c.batches - s->first.batches),
-           1e3 * (c.decide_s - s->first.decide_s) / (double)(c.batches - s->first.batches));
-    print_threads(all, streams, (double)n);
-    print_slowest(s->pushed, n);
-    for (int i = 0; c.pass[i] && times_wanted(); i++) {
-        double seconds = c.pass_s[i] - s->first.pass_s[i];
-        printf("  %-22s %8.1f us a picture\n", c.pass[i], 1e6 * seconds / count);
-        sum += seconds;
-    }
-    if (times_wanted())
-        printf("  %-22s %8.1f us a picture\n", "all passes", 1e6 * sum / count);
-}
-
 static int encode_all(struct shared *s, uint32_t streams)
 {
     static struct stream all[MOST_STREAMS];
@@ -364,75 +222,6 @@ static int encode_all(struct shared *s, uint32_t streams)
         print_result(s, all, streams, spent_of_all());
     pthread_barrier_destroy(&s->ready);
     return s->failed;
-}
-
-/* ---- scenes in memory of the device ---- */
-
-struct pool_copy {
-    struct gpu_host *to;
-    const void *from; /* in an arena */
-    uint64_t size;
-};
-
-static void pool_record(struct gpu *g, VkCommandBuffer commands, void *ctx)
-{
-    const struct pool_copy *c = ctx;
-    struct gpu_place from;
-    if (!gpu_arena_find(g, c->from, c->size, &from))
-        abort();
-    g->vk.vkCmdCopyBuffer(commands, from.buffer, gpu_host_buffer(c->to), 1,
-                          &(VkBufferCopy){from.offset, 0, c->size});
-}
-
-/* Where the planes of each scene are; returns the bytes of all. */
-static uint64_t pool_places(struct shared *s)
-{
-    uint64_t at = 0;
-    for (uint32_t i = 0; i < s->scene_count; i++) {
-        struct gpu_encode_source *p = &s->in_pool[i];
-        *p = (struct gpu_encode_source){.width = s->width, .height = s->height};
-        for (int c = 0; c < 3; c++) {
-            p->offset[c] = at;
-            p->stride[c] = ((c ? (s->width + 1) / 2 : s->width) + 3) / 4 * 4;
-            at += (uint64_t)p->stride[c] * (c ? (s->height + 1) / 2 : s->height);
-        }
-    }
-    return (at + 4095) / 4096 * 4096;
-}
-
-static void pool_fill(const struct shared *s, uint8_t *to)
-{
-    for (uint32_t i = 0; i < s->scene_count; i++) {
-        struct decider_source from = scene_source(&s->scenes[i]);
-        const struct gpu_encode_source *p = &s->in_pool[i];
-        for (int c = 0; c < 3; c++)
-            for (uint32_t y = 0; y < (c ? (s->height + 1) / 2 : s->height); y++)
-                memcpy(to + p->offset[c] + (uint64_t)y * p->stride[c],
-                       from.plane[c] + y * from.stride[c], c ? (s->width + 1) / 2 : s->width);
-    }
-}
-
-static int pool_open(struct shared *s, struct gpu *g)
-{
-    struct pool_copy copy = {.size = pool_places(s)};
-    struct gpu_export exported = {.fd = -1};
-    struct gpu_arena *arena = NULL;
-    void *memory;
-    int err = gpu_host_export(g, copy.size, &s->pool, &exported);
-    if (err < 0)
-        return err;
-    close(exported.fd);
-    err = gpu_arena_create(g, copy.size, &arena, &memory);
-    if (err < 0)
-        return err;
-    copy.to = s->pool;
-    copy.from = memory;
-    pool_fill(s, memory);
-    for (uint32_t i = 0; i < s->scene_count; i++)
-        s->in_pool[i].host = s->pool;
-    err = gpu_run(g, pool_record, &copy);
-    gpu_arena_free(arena);
-    return err;
 }
 
 static int device_run(struct shared *s, uint32_t streams)
@@ -471,52 +260,6 @@ static void settings_take(struct encoder_params *p, const char *letters)
     p->encoding.cabac = !strchr(letters, 'v');
     if (strpbrk(letters, "234"))
         p->encoding.slices = (uint8_t)(*strpbrk(letters, "234") - '0');
-}
-
-/* ---- pictures ---- */
-
-static void scenes_draw(struct shared *s)
-{
-    for (s->scene_count = 0; s->scene_count < SCENES; s->scene_count++) {
-        struct scene *scene = &s->scenes[s->scene_count];
-        scene_open(scene, s->width, s->height);
-        scene->noise = 4;
-        scene_draw(scene, (int)s->scene_count);
-    }
-}
-
-static bool scene_read(struct scene *scene, FILE *in)
-{
-    char line[256];
-    for (int c = 0; c < 3; c++) {
-        size_t size = c ? (size_t)((scene->width + 1) / 2) * ((scene->height + 1) / 2)
-                        : (size_t)scene->width * scene->height;
-        if ((c == 0 && (!fgets(line, sizeof(line), in) || strncmp(line, "FRAME", 5) != 0)) ||
-            fread(scene->plane[c], 1, size, in) != size)
-            return false;
-    }
-    return true;
-}
-
-/* The first pictures of a clip */
-static bool scenes_read(struct shared *s, const char *path)
-{
-    FILE *in = fopen(path, "rb");
-    char line[256] = "", size[64];
-    snprintf(size, sizeof(size), "YUV4MPEG2 W%u H%u ", s->width, s->height);
-    if (in && fgets(line, sizeof(line), in) && strncmp(line, size, strlen(size)) == 0)
-        while (s->scene_count < SCENES) {
-            struct scene *scene = &s->scenes[s->scene_count];
-            scene_open(scene, s->width, s->height);
-            if (!scene_read(scene, in)) {
-                scene_close(scene);
-                break;
-            }
-            s->scene_count++;
-        }
-    if (in)
-        fclose(in);
-    return s->scene_count >= 2;
 }
 
 int main(int argc, char **argv)
