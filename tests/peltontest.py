@@ -202,12 +202,18 @@ def listens(path):
         return s.connect_ex(path) == 0
 
 
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
 class Daemon:
     """A peltond on a socket of its own, ended with the block; its log must stay free of validation
     messages."""
 
     def __init__(self, args, *more, env=None):
-        self.device = args.device
+        self.bin, self.device = args.bin, args.device
         self.dir = tempfile.TemporaryDirectory()
         self.socket = self.dir.name + "/pelton.sock"
         self.log = open(self.dir.name + "/log", "w+")
@@ -236,6 +242,11 @@ class Daemon:
         if self.device != "libavcodec" and any("libavcodec decodes" in line
                                                for line in self.lines()):
             raise SystemExit("libavcodec decodes in place of " + self.device)
+
+    def pelton(self, word, *words, **more):
+        """What a command of this daemon's does."""
+        return subprocess.run([self.bin + "/pelton", word, "--socket", self.socket, *words],
+                              capture_output=True, stdin=subprocess.DEVNULL, **more)
 
     def lines(self):
         return open(self.log.name, errors="replace").readlines()

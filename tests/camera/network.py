@@ -16,12 +16,6 @@ SKIPS = []
 HERE = pathlib.Path(__file__).resolve().parent
 
 
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
 class RtspServer:
     def __init__(self, port, path):
         self.process = subprocess.Popen(["/usr/bin/python3", str(HERE / "rtsp_server.py"),
@@ -67,7 +61,7 @@ def watch(args, *words):
 def rtsp(args, folder):
     """Every frame is the file's; what the server says has an exit code; a server that is killed and
     comes back keeps its readers."""
-    clip, port = make_clip(args, folder), free_port()
+    clip, port = make_clip(args, folder), t.free_port()
     base = f"rtsp://127.0.0.1:{port}/"
     server = RtspServer(port, clip)
     if not server.there:
@@ -171,9 +165,9 @@ def resets(args, folder):
 def codes(args, folder):
     """Each failure by its number: of the address, of the network."""
     silent = socket.create_server(("127.0.0.1", 0))
-    cases = [(f"rtsp://127.0.0.1:{free_port()}/x", -21, "refused"),
+    cases = [(f"rtsp://127.0.0.1:{t.free_port()}/x", -21, "refused"),
              ("rtsp://no-such-host.invalid/x", -22, "name is not known"),
-             (f"tcp://127.0.0.1:{free_port()}", -21, "refused"), ("v4l2:///dev/no-such-device",
+             (f"tcp://127.0.0.1:{t.free_port()}", -21, "refused"), ("v4l2:///dev/no-such-device",
                                                                   -18, "no such device")]
     for uri, code, words in cases:
         lines = watch(args, uri)

@@ -16,11 +16,6 @@ DEMO = str(t.ROOT / "packaging/demo.mp4")
 SMALL = ["-s", "160x90", "-frames:v", "10"]
 
 
-def pelton(d, *words, **more):
-    return subprocess.run([args.bin + "/pelton", words[0], "--socket", d.socket, *words[1:]],
-                          capture_output=True, stdin=subprocess.DEVNULL, **more)
-
-
 def probe(path):
     """The stream, and its packets."""
     run = subprocess.run(["ffprobe", "-v", "error", "-of", "json", "-show_streams",
@@ -58,7 +53,7 @@ def settings(d, judge, folder):
             ("mp4", ["-b:v", "300k", "-bufsize", "150k"], {}),
             ("mp4", ["-qp", "18", "-maxrate", "200k", "-bufsize", "100k"], {})):
         out = f"{folder}/out.{end}"
-        run = pelton(d, "encode", "-i", DEMO, "-y", out, *SMALL, *words)
+        run = d.pelton("encode", "-i", DEMO, "-y", out, *SMALL, *words)
         what = f"{end} {' '.join(words)}"
         if run.returncode:
             check(False, f"{what}: {run.stderr.decode()}")
@@ -70,8 +65,8 @@ def settings(d, judge, folder):
               f"{what}: {len(packets)} packets, {keys} key")
         same_frames(judge, out, 10, what)
     out = f"{folder}/gray.264"
-    run = pelton(d, "encode", "-i", DEMO, "-o", out, *SMALL, "-pix-fmt", "gray")
-    told = pelton(d, "probe", "--json", out)
+    run = d.pelton("encode", "-i", DEMO, "-o", out, *SMALL, "-pix-fmt", "gray")
+    told = d.pelton("probe", "--json", out)
     check(run.returncode == 0 and b'"gray"' in told.stdout and len(hashes(out)) == 10,
           f"luma alone {run.stderr.decode()[-60:]!r}")
     check(not list(pathlib.Path(folder).glob("*.part")), "no part is left")
@@ -80,7 +75,7 @@ def settings(d, judge, folder):
 def limits(d, folder):
     """No second above the rate, no picture above the buffer."""
     out = f"{folder}/rate.264"
-    run = pelton(d, "encode", "-i", DEMO, "-y", out, "-s", "160x90", "-b:v", "200k", "-bufsize",
+    run = d.pelton("encode", "-i", DEMO, "-y", out, "-s", "160x90", "-b:v", "200k", "-bufsize",
                  "60k")
     sizes = [8 * int(p["size"]) for p in probe(out)[1]]
     seconds = [sum(sizes[i:i + 25]) for i in (0, 25)]
@@ -101,7 +96,7 @@ def stamps(d, judge, folder):
     times = sorted(float(p["pts_time"]) for p in packets)
     for end, off in (("mp4", 1e-6), ("mkv", 1.1e-3), ("ts", 2e-5)):
         out = f"{folder}/vfr.{end}"
-        run = pelton(d, "encode", "-i", source, "-o", out)
+        run = d.pelton("encode", "-i", source, "-o", out)
         stream, packets = probe(out)
         found = [float(p["pts_time"]) for p in packets]
         worst = max(abs(a - found[0] - b + times[0]) for a, b in zip(found, times))
@@ -112,7 +107,7 @@ def stamps(d, judge, folder):
         check(not alike, f"{end}: as the source: {alike}")
     same_frames(judge, f"{folder}/vfr.mp4", 24, "the source")
     out = f"{folder}/part.mp4"
-    run = pelton(d, "encode", "-i", source, "-ss", "0.5", "-to", "1.0", "-o", out)
+    run = d.pelton("encode", "-i", source, "-ss", "0.5", "-to", "1.0", "-o", out)
     wanted = sum(0.5 <= at - times[0] < 1.0 for at in times)
     found = len(probe(out)[1])
     check(run.returncode == 0 and abs(found - wanted) <= 1, f"-ss -to: {found} of {wanted}")
@@ -145,7 +140,7 @@ def sources(d, judge, folder):
     subprocess.run([args.ffmpeg, "-v", "error", "-y", "-f", "lavfi", "-i", "testsrc2=s=96x64:r=25",
                     "-frames:v", "5", "-c:v", "libx264", "-pix_fmt", "yuv422p10le", deep],
                    check=True)
-    run = pelton(d, "encode", "-i", deep, "-o", f"{folder}/flat.mp4")
+    run = d.pelton("encode", "-i", deep, "-o", f"{folder}/flat.mp4")
     check(run.returncode == 0 and probe(f"{folder}/flat.mp4")[0]["pix_fmt"] == "yuv420p",
           f"10 bits become 8 {run.stderr.decode()[-80:]!r}")
     parts = []
@@ -157,24 +152,24 @@ def sources(d, judge, folder):
         parts.append(pathlib.Path(part).read_bytes())
     joined = pathlib.Path(folder, "joined.264")
     joined.write_bytes(b"".join(parts))
-    run = pelton(d, "encode", "-i", str(joined), "-f", "h264", "-")
+    run = d.pelton("encode", "-i", str(joined), "-f", "h264", "-")
     out = pathlib.Path(folder, "changed.264")
     out.write_bytes(run.stdout)
     check(run.returncode == 0, "a source that changes its size")
     same_frames(judge, str(out), 12, "a source that changes its size")
     check(idr_ids(str(out)) == [1, 0], f"idr_pic_id of its sequences: {idr_ids(str(out))}")
-    run = pelton(d, "encode", "-i", str(joined), "-o", f"{folder}/sizes.mp4", "-refs", "2")
+    run = d.pelton("encode", "-i", str(joined), "-o", f"{folder}/sizes.mp4", "-refs", "2")
     sizes = [[probe(path)[0][k] for k in ("width", "height")] if pathlib.Path(path).exists()
              else None for path in (f"{folder}/sizes.mp4", f"{folder}/sizes-2.mp4")]
     check(run.returncode == 0 and sizes == [[96, 64], [64, 96]],
           f"a file of mp4 for each size: {sizes} {run.stderr.decode()[-80:]!r}")
     for i in (1, 2):
         same_frames(judge, f"{folder}/sizes{'-2' if i == 2 else ''}.mp4", 6, f"size {i} in mp4")
-    run = pelton(d, "encode", "-i", str(wider(folder)), "-level", "1", "-f", "mpegts", "-")
+    run = d.pelton("encode", "-i", str(wider(folder)), "-level", "1", "-f", "mpegts", "-")
     said = run.stderr.decode()
     check(run.returncode == 2 and "level 1: the picture has too many macroblocks" in said
           and len(run.stdout) > 188, f"a size that its level does not allow: {said!r}")
-    run = pelton(d, "pipe", DEMO, "-c:v", "h264", "-qp", "30", *SMALL, "-f", "mpegts", "-")
+    run = d.pelton("pipe", DEMO, "-c:v", "h264", "-qp", "30", *SMALL, "-f", "mpegts", "-")
     out = pathlib.Path(folder, "pipe.ts")
     out.write_bytes(run.stdout)
     check(run.returncode == 0 and len(hashes(str(out))) == 10, "pipe -c:v h264")
@@ -183,11 +178,11 @@ def sources(d, judge, folder):
 def blurred(d, folder):
     """A source whose access units are refused: it is encoded from its blurred frames."""
     out = f"{folder}/door.mkv"
-    run = pelton(d, "record", "door", "-o", out)
+    run = d.pelton("record", "door", "-o", out)
     check(run.returncode == 9 and b"are blurred" in run.stderr, "a blurred source is not copied")
-    run = pelton(d, "record", "door", "-c:v", "h264", "-qp", "6", *SMALL, "-o", out)
-    raw = pelton(d, "pipe", "door", "-f", "rawvideo", "--policy", "lossless", *SMALL, "-").stdout
-    plain = pelton(d, "pipe", DEMO, "-f", "rawvideo", *SMALL, "-").stdout
+    run = d.pelton("record", "door", "-c:v", "h264", "-qp", "6", *SMALL, "-o", out)
+    raw = d.pelton("pipe", "door", "-f", "rawvideo", "--policy", "lossless", *SMALL, "-").stdout
+    plain = d.pelton("pipe", DEMO, "-f", "rawvideo", *SMALL, "-").stdout
     found = subprocess.run([args.ffmpeg, "-v", "error", "-nostdin", "-i", out, "-f", "rawvideo",
                             "-"], capture_output=True).stdout
     off = [sum(abs(a - b) for a, b in zip(found, want)) / max(1, len(want))
@@ -220,7 +215,7 @@ def several(d, folder):
     alone, once = pathlib.Path(folder, "alone"), pathlib.Path(folder, "once")
     alone.mkdir()
     for path in paths:
-        pelton(d, "encode", "-i", path, "-f", "h264", "-o", str(alone / "%s.264"))
+        d.pelton("encode", "-i", path, "-f", "h264", "-o", str(alone / "%s.264"))
     for where in (["--socket", d.socket], ["--device", name]):
         once.mkdir()
         run = subprocess.run([args.bin + "/pelton", "encode", *where, *inputs(paths), "-f", "h264",
@@ -240,7 +235,7 @@ def several_fail(d, folder):
     paths, out = clips(folder), pathlib.Path(folder, "some")
     out.mkdir()
     wide = str(wider(folder)) # it has 2 sizes, and the second one does not fit
-    run = pelton(d, "encode", *inputs([paths[0], wide, paths[1]]), "-level", "1", "-o",
+    run = d.pelton("encode", *inputs([paths[0], wide, paths[1]]), "-level", "1", "-o",
                  str(out / "%s.mp4"))
     said = run.stderr.decode()
     made = sorted(path.name for path in out.iterdir())
@@ -255,7 +250,7 @@ def several_fail(d, folder):
             ([*inputs([paths[0], paths[0]]), "-o", f"{folder}/%s.ts"], "clip0.ts: two outputs"),
             ([*inputs(paths[:2]), "-y", "-o", f"{folder}/%s.mp4"], "clip0.mp4: is the input"),
             ([*inputs([paths[0], f"{folder}/none"]), "-o", f"{folder}/%s.ts"], "none: No such")):
-        run = pelton(d, "encode", *words)
+        run = d.pelton("encode", *words)
         check(run.returncode in (2, 4) and cause in run.stderr.decode()
               and not list(pathlib.Path(folder).glob("*.ts.part")), f"refused: {cause}: "
               f"{run.stderr.decode()[-120:]!r}")
@@ -338,21 +333,21 @@ REFUSALS = ( # words, exit code, cause, hint
 def refusals(d, folder):
     out = f"{folder}/refused.mp4"
     for words, code, cause, hint in REFUSALS:
-        run = pelton(d, "encode", "-i", DEMO, "-o", out, "-frames:v", "2", *words)
+        run = d.pelton("encode", "-i", DEMO, "-o", out, "-frames:v", "2", *words)
         said = run.stderr.decode()
         check(run.returncode == code and f"pelton: {cause}" in said and hint in said
               and not pathlib.Path(out).exists(), f"refused: {words} {said!r}")
     same = f"{folder}/same.mp4"
     pathlib.Path(same).write_bytes(pathlib.Path(DEMO).read_bytes())
-    run = pelton(d, "encode", "-i", same, "-y", "-o", same)
+    run = d.pelton("encode", "-i", same, "-y", "-o", same)
     check(run.returncode == 2 and b"is the input" in run.stderr
           and pathlib.Path(same).read_bytes() == pathlib.Path(DEMO).read_bytes(),
           "the input is not overwritten")
     for words, hint in ((["-i", DEMO], b"-o FILE is missing"), (["-o", out], b"-i is missing"),
                         (["-i", DEMO, "-"], b"-f mpegts -")):
-        run = pelton(d, "encode", *words)
+        run = d.pelton("encode", *words)
         check(run.returncode == 2 and hint in run.stderr, f"refused: {words[-1]}")
-    run = pelton(d, "record", DEMO, "-o", out, "-qp", "20")
+    run = d.pelton("record", DEMO, "-o", out, "-qp", "20")
     check(run.returncode == 2 and b"-qp: nothing is encoded" in run.stderr, "-qp without -c:v")
     check(not list(pathlib.Path(folder).glob("*.part")), "no part is left by a refusal")
 

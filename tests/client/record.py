@@ -20,11 +20,6 @@ def packets(path, *filters):
     return [l.replace(" ", "").split(",")[4:6] for l in run.stdout.splitlines() if l[0] != "#"]
 
 
-def pelton(d, *words, **more):
-    return subprocess.run([args.bin + "/pelton", words[0], "--socket", d.socket, *words[1:]],
-                          capture_output=True, stdin=subprocess.DEVNULL, **more)
-
-
 def clip(folder, name, bframes):
     path = f"{folder}/{name}.mp4"
     subprocess.run([args.ffmpeg, "-v", "error", "-y", "-f", "lavfi", "-i",
@@ -38,30 +33,30 @@ def containers(d, folder, path):
         want, out = f"{folder}/want.{end}", f"{folder}/out.{end}"
         subprocess.run([args.ffmpeg, "-v", "error", "-y", "-i", path, "-c", "copy", want],
                        check=True)
-        run = pelton(d, "record", path, "-o", out)
+        run = d.pelton("record", path, "-o", out)
         got = packets(out)
         check(run.returncode == 0 and got == packets(want) and len(got) == 150,
               f"{end}: {len(got)} packets are the source's {run.stderr.decode()[-100:]!r}")
         check(not list(pathlib.Path(folder).glob("*.part")), f"{end}: no part is left")
     for words in (["-f", "mpegts"], ["-f", "mp4"], ["-c", "copy", "-f", "matroska"],
                   ["-c:v", "copy", "-f", "h264"]):
-        run = pelton(d, "pipe", path, *words, "-")
+        run = d.pelton("pipe", path, *words, "-")
         pipe = f"{folder}/pipe"
         pathlib.Path(pipe).write_bytes(run.stdout)
         check(run.returncode == 0 and len(packets(pipe)) == 150, f"pipe {' '.join(words)}")
-    run = pelton(d, "record", path, "-o", f"{folder}/out.mp4", "-n")
+    run = d.pelton("record", path, "-o", f"{folder}/out.mp4", "-n")
     check(run.returncode == 1 and b"exists" in run.stderr, "a file that exists stays")
-    run = pelton(d, "record", path, "-o", f"{folder}/short.mkv", "-t", "2")
+    run = d.pelton("record", path, "-o", f"{folder}/short.mkv", "-t", "2")
     n = len(packets(f"{folder}/short.mkv"))
     check(run.returncode == 0 and 48 <= n <= 53, f"-t 2: {n} packets")
     for words, hint in ((["-o", f"{folder}/x.webm"], b"-f is one of"), ([], b"-o FILE"),
                         (["-o", f"{folder}/x.mp4", "--keep", "3"], b"--segment")):
-        run = pelton(d, "record", path, *words)
+        run = d.pelton("record", path, *words)
         check(run.returncode == 2 and hint in run.stderr, f"refused: {words} {run.stderr[-80:]}")
 
 
 def segments(d, folder, path):
-    run = pelton(d, "record", path, "-o", f"{folder}/part.mkv", "--segment", "2")
+    run = d.pelton("record", path, "-o", f"{folder}/part.mkv", "--segment", "2")
     files = sorted(pathlib.Path(folder).glob("part-*.mkv"))
     lengths = [len(packets(str(f))) for f in files]
     check(run.returncode == 0 and lengths == [50, 50, 50], f"segments: {lengths}")
@@ -71,10 +66,10 @@ def segments(d, folder, path):
           f"segments: {files[0].name}")
     other = pathlib.Path(folder, "part-note.mkv")
     other.write_text("mine")
-    run = pelton(d, "record", path, "-o", f"{folder}/part.mkv", "--segment", "1", "--keep", "2")
+    run = d.pelton("record", path, "-o", f"{folder}/part.mkv", "--segment", "1", "--keep", "2")
     left = sorted(f.name for f in pathlib.Path(folder).glob("part-2*.mkv"))
     check(run.returncode == 0 and len(left) == 2 and other.exists(), f"--keep 2: {len(left)}")
-    run = pelton(d, "record", path, "-o", f"{folder}/part.mkv", "--segment", "1", "--max-size",
+    run = d.pelton("record", path, "-o", f"{folder}/part.mkv", "--segment", "1", "--max-size",
                  "1k")
     left = list(pathlib.Path(folder).glob("part-2*.mkv"))
     check(run.returncode == 0 and len(left) == 1, f"--max-size: {len(left)} segment")
@@ -124,7 +119,7 @@ def left_over(d, folder):
     recorders[0].kill()
     recorders[0].wait()
     pathlib.Path(folder, stamped("a", -2) + ".part").touch()
-    run = pelton(d, "record", folder + "/../want.ts", "-o", folder + "/a.mkv", "--segment", "60")
+    run = d.pelton("record", folder + "/../want.ts", "-o", folder + "/a.mkv", "--segment", "60")
     whole = [len(packets(str(f))) for f in sorted(pathlib.Path(folder).glob("*.mkv"))]
     check(run.returncode == 0 and len(parts()) == 1 and len(whole) == 2 and whole[0] >= 100
           and b"in the midst" in run.stderr, f"left over: {whole} packets, {len(parts())} part of "
@@ -140,7 +135,7 @@ def clock(d, folder, path):
     pathlib.Path(folder).mkdir()
     for hours in (-5, 1, 9000):
         pathlib.Path(folder, stamped("c", hours)).write_bytes(b"x" * 100)
-    run = pelton(d, "record", path, "-o", folder + "/c.mkv", "--segment", "2", "--keep", "4")
+    run = d.pelton("record", path, "-o", folder + "/c.mkv", "--segment", "2", "--keep", "4")
     names = sorted(f.name for f in pathlib.Path(folder).iterdir())
     sizes = [pathlib.Path(folder, n).stat().st_size for n in names]
     check(run.returncode == 0 and len(names) == 4 and sizes[0] == 100 and min(sizes[1:]) > 100
@@ -149,7 +144,7 @@ def clock(d, folder, path):
 
 
 def refused(d, folder, path):
-    run = pelton(d, "record", path, "-o", folder + "/none/a.mp4", "--segment", "1")
+    run = d.pelton("record", path, "-o", folder + "/none/a.mp4", "--segment", "1")
     check(run.returncode == 1 and b"No such file" in run.stderr and b"hint:" in run.stderr,
           f"no folder: {run.stderr.decode()!r}")
     shut = pathlib.Path(folder, "shut")
@@ -200,12 +195,12 @@ def rtsp(d, folder, path):
                                "listen", "-i", url, "-c", "copy", out], stderr=subprocess.PIPE)
     sockets = lambda: [l.split() for l in open("/proc/net/tcp")]
     t.wait_until(lambda: any(s[1].endswith(f":{port:04X}") and s[3] == "0A" for s in sockets()), 5)
-    run = pelton(d, "pipe", path, "-f", "rtsp", url, "-t", "3")
+    run = d.pelton("pipe", path, "-f", "rtsp", url, "-t", "3")
     server.wait(t.patience(10))
     got = packets(out)
     check(run.returncode == 0 and len(got) >= 60, f"rtsp: {len(got)} packets arrive "
           f"{run.stderr[-100:]} {server.stderr.read()[-200:]}")
-    run = pelton(d, "pipe", path, "-f", "rtsp", f"rtsp://127.0.0.1:{port}/live")
+    run = d.pelton("pipe", path, "-f", "rtsp", f"rtsp://127.0.0.1:{port}/live")
     check(run.returncode == 1 and b"hint: check that the server runs" in run.stderr,
           f"rtsp: nobody listens: {run.stderr.decode()!r}")
 
@@ -224,7 +219,7 @@ def network(folder, path):
             return
         with t.Daemon(args, "-c", f"sources.front.uri=rtsp://127.0.0.1:{port}/clip") as d:
             out = f"{folder}/front.mkv"
-            run = pelton(d, "record", "front", "-o", out, "-t", "2")
+            run = d.pelton("record", "front", "-o", out, "-t", "2")
         slices = ["-bsf:v", "h264_mp4toannexb,filter_units=pass_types=1-5"]
         got, want = packets(out, *slices), packets(path, *slices)
         check(run.returncode == 0 and len(got) >= 48 and got == want[:len(got)],

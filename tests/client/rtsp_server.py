@@ -16,12 +16,6 @@ from peltontest import check
 RATE, PICTURES = 25, 250
 
 
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
 @contextlib.contextmanager
 def running(*command, **more):
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, **more)
@@ -61,7 +55,7 @@ def in_order(got, clip):
 
 class Server:
     def __init__(self, args, folder):
-        self.port = free_port()
+        self.port = t.free_port()
         self.command = [args.server, configuration(folder, self.port)]
         self.log = open(folder + "/server.log", "w")
         self.start()
