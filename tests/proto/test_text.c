@@ -268,9 +268,8 @@ static void access_is_explained(void **state)
     socket_access_hint("/nowhere/at/all", hint, sizeof(hint));
     assert_non_null(strstr(hint, "administrator"));
     snprintf(path, sizeof(path), "%s/pelton.sock", folder);
-    int fd = mkstemp(strcpy(hint, "/tmp/pelton-text-file-XXXXXX"));
-    char file[64];
-    snprintf(file, sizeof(file), "%s", hint);
+    char file[] = "/tmp/pelton-text-file-XXXXXX";
+    int fd = mkstemp(file);
     assert_true(fd >= 0);
     assert_int_equal(fchmod(fd, 0600), 0);
     socket_access_hint(file, hint, sizeof(hint));
