@@ -99,6 +99,8 @@ static void print_text(const char *name, const struct pelton_info *i)
         printf("%-12s %s (clockwise, when shown)\n", "orientation",
                orientation_text(i->orientation));
     print_videos(i);
+    if (i->sounds)
+        printf("%-12s %u %s, not read\n", "sound", i->sounds, ui_plural(i->sounds, "stream"));
     if (i->sar.num > 0 && i->sar.den > 0)
         printf("%-12s %d:%d\n", "sar", i->sar.num, i->sar.den);
     printf("%-12s %s\n", "pix_fmt", i->pix_fmt[0] ? i->pix_fmt : "unknown");
@@ -170,6 +172,7 @@ static void info_print_json(const char *name, const struct pelton_info *i,
     json_int(&j, "bit_rate", (int64_t)i->bit_rate);
     json_int(&j, "orientation", i->orientation ? i->orientation : PELTON_UPRIGHT);
     json_videos(&j, i);
+    json_int(&j, "sounds", i->sounds);
     json_bool(&j, "supported", i->supported);
     json_text(&j, "unsupported_element", i->supported ? NULL : i->unsupported_element);
     json_text(&j, "unsupported_what", i->supported ? NULL : i->unsupported_what);

@@ -72,6 +72,8 @@ static int record_open_stream(struct record *r)
     params.realtime = !strcmp(unit_output_format(&r->out), "rtsp");
     int rc = input_subscribe(r->o, r->conn, &params, r->source.name, &r->info, &r->stream, r->f);
     r->out.rate = r->info.avg_frame_rate;
+    if (!rc)
+        input_tell_sound(r->source.name, &r->info);
     return rc;
 }
 

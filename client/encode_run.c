@@ -119,6 +119,8 @@ static int lane_open(struct encode_run *r, struct encode_lane *l)
     }
     int rc = input_subscribe(r->o, r->conn, &params, l->source.name, &l->info, &l->stream, r->f);
     l->out.rate = l->info.avg_frame_rate;
+    if (!rc)
+        input_tell_sound(l->source.name, &l->info);
     return rc;
 }
 

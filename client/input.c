@@ -156,6 +156,16 @@ static void suggest_source(struct pelton *conn, const char *uri, struct failure 
     memcpy(f->hint, hint, sizeof(hint));
 }
 
+/* A daemon that is not the user's own opens no addresses; a private one does. */
+static void suggest_private(const char *uri, struct failure *f)
+{
+    if (f->code == X_PERMISSION && strncmp(uri, "source:", 7) != 0 &&
+        strstr(f->cause, "opens no addresses"))
+        snprintf(f->hint, sizeof(f->hint), "%s",
+                 "--device auto starts a daemon of your own for it; or name it in the "
+                 "configuration");
+}
+
 int input_subscribe(const struct client_options *o, struct pelton *conn,
                     const struct pelton_open_params *params, const char *name,
                     struct pelton_info *info, struct pelton_stream **out, struct failure *f)
@@ -165,8 +175,10 @@ int input_subscribe(const struct client_options *o, struct pelton *conn,
     rc = rc < 0 ? rc : await_open(o, s, info);
     if (rc < 0) {
         rc = interrupted() ? interrupted() : fail_pelton(f, conn, name);
-        if (params->uri)
+        if (params->uri) {
             suggest_source(conn, params->uri, f);
+            suggest_private(params->uri, f);
+        }
         pelton_stream_close(s);
         return rc;
     }
@@ -192,4 +204,10 @@ int input_resolve_name(struct client_options *o, char *buffer, size_t size, stru
         o->inputs[0] = buffer;
     }
     return 0;
+}
+
+void input_tell_sound(const char *name, const struct pelton_info *info)
+{
+    if (info->sounds)
+        ui_log(LOG_INFO, "%s: its sound is left out", name);
 }

@@ -28,6 +28,8 @@ void input_params(const struct client_options *o, const struct client_input *s,
 int input_subscribe(const struct client_options *o, struct pelton *conn,
                     const struct pelton_open_params *params, const char *name,
                     struct pelton_info *info, struct pelton_stream **out, struct failure *f);
+/* Of encoded video: it has no sound. */
+void input_tell_sound(const char *name, const struct pelton_info *info);
 /* A plain word names a source of the configuration: the first input becomes its address, in buffer.
  * Returns an exit code. */
 int input_resolve_name(struct client_options *o, char *buffer, size_t size, struct failure *f);

@@ -75,6 +75,8 @@ struct pelton_info {
     uint32_t orientation; /* enum pelton_orientation */
     uint32_t videos;      /* entries of video[] */
     struct pelton_video video[PELTON_MAX_VIDEOS];
+    uint32_t sounds; /* audio streams of the container, which nobody reads */
+    uint32_t reserved_end;
 };
 
 /* What the first access units of a stream carry beside their samples. */

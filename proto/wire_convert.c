@@ -97,6 +97,7 @@ void wire_info_from(const struct pelton_info *in, struct wire_info *out)
         m->vui = &out->vui;
     }
     m->orientation = in->orientation;
+    m->sounds = in->sounds;
     m->n_videos = in->videos < PELTON_MAX_VIDEOS ? in->videos : PELTON_MAX_VIDEOS;
     m->videos = out->videos;
     for (size_t i = 0; i < m->n_videos; i++) {
@@ -136,6 +137,7 @@ void wire_info_to(const Pelton__Info *in, struct pelton_info *out)
     wire_colour_to(in->colour, &out->colour);
     wire_vui_to(in->vui, &out->vui);
     out->orientation = in->orientation <= PELTON_TURNED_270 ? in->orientation : 0;
+    out->sounds = in->sounds;
     out->videos = in->n_videos < PELTON_MAX_VIDEOS ? (uint32_t)in->n_videos : PELTON_MAX_VIDEOS;
     for (uint32_t i = 0; i < out->videos; i++)
         wire_video_to(in->videos[i], &out->video[i]);

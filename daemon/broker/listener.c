@@ -79,6 +79,21 @@ static int give_group(const char *path, gid_t group)
     return chown(path, (uid_t)-1, group);
 }
 
+static int listen_refused(const char *path, int error)
+{
+    bool taken = error == EADDRINUSE && is_socket(path);
+    const char *cause = taken                 ? "another daemon listens there"
+                        : error == EADDRINUSE ? "is there and no socket"
+                                              : strerror(error);
+    log_line(LOG_LEVEL_ERROR, "%s: %s", path, cause);
+    if (taken)
+        log_line(LOG_LEVEL_ERROR,
+                 "hint: pelton stop --socket %s ends it; --socket names another place", path);
+    if (error == EACCES || error == EPERM || error == EROFS)
+        listen_path_hint();
+    return error == EACCES || error == EPERM ? EXIT_PERMISSION : EXIT_OTHER;
+}
+
 static int bind_and_listen(struct listener *l, const char *path)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -106,14 +121,8 @@ static int bind_and_listen(struct listener *l, const char *path)
     }
     if (rc < 0 || listen(fd, BACKLOG) < 0) {
         error = rc < 0 ? error : errno;
-        const char *cause = error != EADDRINUSE ? strerror(error)
-                            : is_socket(path)   ? "another daemon listens there"
-                                                : "is there and no socket";
-        log_line(LOG_LEVEL_ERROR, "%s: %s", path, cause);
         close(fd);
-        if (error == EACCES || error == EPERM || error == EROFS)
-            listen_path_hint();
-        return error == EACCES || error == EPERM ? EXIT_PERMISSION : EXIT_OTHER;
+        return listen_refused(path, error);
     }
     wire_copy(l->path, sizeof(l->path), path);
     l->fd = fd;

@@ -491,10 +491,14 @@ def output_of(pix_fmt: str, size: Optional[Tuple[int, int]],
         if value not in known:
             raise errors.UsageError(f"{name} {value!r} is none",
                                     ", ".join(str(k) for k in known if k))
-    width, height = size or (0, 0)
+    wrong = errors.UsageError(f"size {size}, crop {crop}",
+                              "size=(width, height), crop=(x, y, width, height)")
+    try:
+        width, height = size or (0, 0)
+    except (TypeError, ValueError):
+        raise wrong from None
     if (size and min(size) < 1) or (crop and (len(crop) != 4 or min(crop) < 0)):
-        raise errors.UsageError(f"size {size}, crop {crop}",
-                                "size=(width, height), crop=(x, y, width, height)")
+        raise wrong
     out: Dict[str, Any] = dict(
         width=width, height=height, crop=crop or (), filter=FILTERS[filter], type=DTYPES[kind],
         layout=LAYOUTS[layout or ("NCHW" if dtype is not None else None)])

@@ -135,12 +135,14 @@ def wider(folder):
 
 
 def sources(d, judge, folder):
-    """Other formats, and a source that changes its size"""
+    """Other formats, sound, and a source that changes its size"""
     deep = f"{folder}/deep.mp4"
     subprocess.run([args.ffmpeg, "-v", "error", "-y", "-f", "lavfi", "-i", "testsrc2=s=96x64:r=25",
-                    "-frames:v", "5", "-c:v", "libx264", "-pix_fmt", "yuv422p10le", deep],
-                   check=True)
+                    "-f", "lavfi", "-i", "sine=d=0.2", "-frames:v", "5", "-c:v", "libx264",
+                    "-pix_fmt", "yuv422p10le", deep], check=True)
     run = d.pelton("encode", "-i", deep, "-o", f"{folder}/flat.mp4")
+    check(b"deep.mp4: its sound is left out\n" in run.stderr
+          and b'"sounds": 1' in d.pelton("probe", "--json", deep).stdout, "sound is left out")
     check(run.returncode == 0 and probe(f"{folder}/flat.mp4")[0]["pix_fmt"] == "yuv420p",
           f"10 bits become 8 {run.stderr.decode()[-80:]!r}")
     parts = []

@@ -144,6 +144,15 @@ def user_possible(args):
                           capture_output=True).returncode == 0
 
 
+def second_daemon(args, daemon):
+    """Its refusal, or None where that is as it should be. The log has the daemon's name."""
+    run = subprocess.run([args.bin + "/peltond", "--socket", daemon.socket], text=True,
+                         capture_output=True, timeout=args.timeout)
+    said = run.stderr.splitlines()
+    good = run.returncode == 1 and len(said) == 2 and "another daemon listens there" in said[0]
+    return None if good and "hint: pelton stop --socket " in said[1] else run.stderr
+
+
 def main():
     args = t.parser(__doc__).parse_args()
     args.bin = t.binaries(os.path.abspath(args.bin))
@@ -168,6 +177,10 @@ def main():
                     if why:
                         print("%s:%d: %s\n  %s\n    %s" % (TABLE.name, row.number, row.command, why,
                                                            err.strip().replace("\n", "\n    ")))
+            why = second_daemon(args, daemon)
+            bad += why is not None
+            if why:
+                print("a second daemon on a socket: %s" % why)
         if pathlib.Path(d + "/exists.y4m").read_text() != "mine":
             bad += 1
             print("exists.y4m was overwritten")

@@ -69,6 +69,7 @@ def refused(daemon, path):
     raises(pelton.UsageError, lambda: open_(dtype="float32", mean=(1, 2)), "3 channels")
     raises(pelton.UsageError, lambda: open_(dtype="float32", std=0), "0")
     raises(pelton.UsageError, lambda: open_(size=(0, 5)), "size")
+    raises(pelton.UsageError, lambda: open_(size=100), "size=(width, height)")
     raises(pelton.UsageError, lambda: open_(format="rgb", pix_fmt="rgb24"), "one of them")
     raises(pelton.UsageError, lambda: read(size=(1, 1)), "64 times")
     raises(pelton.UsageError, lambda: read(crop=(90, 0, 20, 20)), "outside")

@@ -64,7 +64,9 @@ static uint32_t video_flags(const AVStream *stream)
 void video_streams_list(const AVFormatContext *format, const AVStream *chosen,
                         struct pelton_info *info)
 {
-    info->videos = 0;
+    info->videos = info->sounds = 0;
+    for (unsigned i = 0; i < format->nb_streams; i++)
+        info->sounds += format->streams[i]->codecpar->codec_type == AVMEDIA_TYPE_AUDIO;
     for (unsigned i = 0; i < format->nb_streams && info->videos < PELTON_MAX_VIDEOS; i++) {
         const AVStream *stream = format->streams[i];
         struct pelton_video *video = &info->video[info->videos];

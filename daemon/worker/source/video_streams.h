@@ -15,7 +15,7 @@
 /* Index of the wanted video stream: 1 is the first. 0: as the ffmpeg tool chooses. -1: none. */
 int video_streams_choose(const AVFormatContext *format, uint32_t wanted);
 uint32_t video_streams_count(const AVFormatContext *format);
-/* All of them, at most PELTON_MAX_VIDEOS, into *info. */
+/* All of them, at most PELTON_MAX_VIDEOS, into *info, and the number of audio streams. */
 void video_streams_list(const AVFormatContext *format, const AVStream *chosen,
                         struct pelton_info *info);
 /* By the container's display matrix, as the ffmpeg tool turns; other angles than quarter turns: 0.
