@@ -59,7 +59,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         path = clip(folder, "a.mp4", "-g", "2", "-bf", "0", frames=24)
         other_size = clip(folder, "b.mp4", frames=12, size="128x96")
-        with t.Daemon(args) as daemon:
+        # a busy machine is idle for long between two streams
+        with t.Daemon(args, "-c", "debug.idle_ms=600000") as daemon:
             os.environ["PELTON_SOCKET"] = daemon.socket
             with pelton.open(path) as s:
                 whole = [md5(f) for f in s]

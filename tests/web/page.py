@@ -116,9 +116,8 @@ def heard(b, what, *words):
 
 def buttons(b):
     b.click("button[aria-label='Copy the line for ffplay']")
-    copied = b.clipboard()
-    w.check(copied.startswith("ffplay ") and copied.endswith("/streams/cam.mjpeg"),
-            f"copied: {copied}")
+    whole = lambda: re.fullmatch("ffplay .*/streams/cam.mjpeg", b.clipboard())
+    w.check(w.t.wait_until(whole, 5), f"copied: {b.clipboard()}")
     b.click("#play")
     w.check(b.text("#play") == "Play" and b.attribute("#picture", name="src").startswith("data:"),
             "a pause keeps the picture and ends the transfer")
@@ -145,21 +144,26 @@ def reached(b, web):
 # ---- pictures ----
 
 def compared(args, b, web, daemon, folder):
-    """The compositor's picture of the MJPEG preview against the frame, which is always the same. It
-    may be as far from it as a JPEG of the same quality is, and a little for rounding."""
+    """The compositor's picture of the MJPEG preview against the frame, which is always the same
+    once exposure stands still. It may be as far from it as a JPEG of the same quality is, and a
+    little for rounding."""
     flag(b, web, "AeEnable", 0, lambda: b.click("#manual"))
-    raw = subprocess.run([args.bin + "/pelton", "pipe", "cam", "--socket", daemon.socket,
-                          "-frames:v", "1", "--pix-fmt", "rgb24", "-f", "rawvideo", "-o", "-"],
-                         capture_output=True, timeout=w.t.LIMIT_S).stdout
-    frame = numpy.frombuffer(raw, numpy.uint8).reshape(SIZE[1], SIZE[0], 3)[:, :, ::-1]
-    _, jpeg = cv2.imencode(".jpg", frame, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])
-    allowed = apart(cv2.imdecode(jpeg, cv2.IMREAD_COLOR), frame)
-    file = folder + "/preview.png"
-    b.natural("#picture", file=file)
-    error = apart(cv2.imread(file), frame)
-    w.check(error <= allowed + 1.5,
-            f"the preview's screenshot is {error:.2f} of 255 from the frame (root of the mean "
-            f"square), a JPEG of it {allowed:.2f}")
+    file, errors = folder + "/preview.png", []
+
+    def near():
+        raw = subprocess.run([args.bin + "/pelton", "pipe", "cam", "--socket", daemon.socket,
+                              "-frames:v", "1", "--pix-fmt", "rgb24", "-f", "rawvideo", "-o", "-"],
+                             capture_output=True, timeout=w.t.LIMIT_S).stdout
+        frame = numpy.frombuffer(raw, numpy.uint8).reshape(SIZE[1], SIZE[0], 3)[:, :, ::-1]
+        _, jpeg = cv2.imencode(".jpg", frame, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])
+        b.natural("#picture", file=file)
+        errors[:] = apart(cv2.imread(file), frame), apart(cv2.imdecode(jpeg, cv2.IMREAD_COLOR),
+                                                          frame)
+        return errors[0] <= errors[1] + 1.5
+
+    w.check(w.t.wait_until(near, 10),
+            f"the preview's screenshot is {errors[0]:.2f} of 255 from the frame (root of the mean "
+            f"square), a JPEG of it {errors[1]:.2f}")
     b.click("#auto")
 
 

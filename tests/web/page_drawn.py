@@ -59,8 +59,9 @@ def young(b, daemon, args):
     camera.end()
     found = ages(drawn, camera.seen)
     p50, p99 = (found[len(found) // 2], found[len(found) * 99 // 100]) if found else (1e9, 1e9)
-    w.check(len(drawn) > 2 * args.seconds and len(found) > 5,
-            f"{len(drawn)} pictures are drawn in {args.seconds:.0f} s")
+    w.check(bool(found), f"{len(drawn)} pictures are drawn in {args.seconds:.0f} s")
+    w.t.check_time(w.check, len(drawn) > 2 * args.seconds and len(found) > 5, stretch,
+                   f"their ages are known of {len(found)}")
     w.t.check_time(w.check, p50 <= P50_MS, stretch, f"{args.size}, {RATE} a second: drawn "
                    f"{p50:.1f} ms after the capture, 99 of 100 at most {p99:.1f} ms")
 

@@ -38,11 +38,15 @@ def pictured(b, frame, what, file):
     """The compositor's picture of the video is the frame."""
     size = frame.shape[1], frame.shape[0]
     w.t.wait_until(lambda: (b.video()["width"], b.video()["height"]) == size, 20)
-    going = plays(b) and shown(b)
-    b.natural("#video", file=file)
-    error = apart(cv2.imread(file), frame)
-    w.check(going and error < 3, f"{what}: the screenshot of {size[0]}x{size[1]} is {error:.2f} of "
-            "255 from the frame (root of the mean square)")
+    going, errors = plays(b) and shown(b), []
+
+    def near():
+        b.natural("#video", file=file)
+        errors.append(apart(cv2.imread(file), frame))
+        return errors[-1] < 3
+
+    w.check(w.t.wait_until(near, 5) and going, f"{what}: the screenshot of {size[0]}x{size[1]} is "
+            f"{errors[-1]:.2f} of 255 from the frame (root of the mean square)")
 
 
 def figures(b, web):
