@@ -3,7 +3,7 @@
  * Buffers of streams of one size, and the batches that their pictures form. A stream's thread hands
  * in a job and waits. The first one that finds no batch running takes all jobs that wait, and runs
  * them: so batches are as wide as there is work. While a batch runs, a quarter of the streams may
- * begin another one: so the device has work while the host records, and while streams write bits.
+ * begin another one. So the device has work while the host records, and while streams write bits.
  */
 #ifndef PELTON_ENCODE_STORE_H
 #define PELTON_ENCODE_STORE_H

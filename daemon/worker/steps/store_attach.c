@@ -2,7 +2,7 @@
  *
  * How a session gets a store: one that is there, one of its own, or none yet.
  *
- * Where the budget has no room, the session waits: the broker is asked to let another stream rest,
+ * Where the budget has no room, the session waits. The broker is asked to let another stream rest,
  * and idle memory of entropy decoding goes back. When nothing moves any more, it exceeds the budget
  * (docs/design/memory.md).
  */
