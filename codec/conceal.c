@@ -40,6 +40,14 @@ static void drop_mixed_pairs(struct h264_picture *pic)
     }
 }
 
+void h264_conceal_lose(struct h264_picture *pic, uint32_t i)
+{
+    pic->arrays.syntax[i].decoded = 0;
+    pic->arrays.mbs[i] = (struct rec_mb){.slice = pic->slice_count, .flags = field_flag(pic, i)};
+    memset(&pic->arrays.motion[i], 0, sizeof(pic->arrays.motion[i]));
+    memset(pic->arrays.motion[i].ref_idx, -1, sizeof(pic->arrays.motion[i].ref_idx));
+}
+
 uint32_t h264_conceal_find(struct h264_picture *pic)
 {
     uint32_t missing = 0;
@@ -49,10 +57,7 @@ uint32_t h264_conceal_find(struct h264_picture *pic)
         if (pic->arrays.syntax[i].decoded)
             continue;
         missing++;
-        pic->arrays.mbs[i] =
-            (struct rec_mb){.slice = pic->slice_count, .flags = field_flag(pic, i)};
-        memset(&pic->arrays.motion[i], 0, sizeof(pic->arrays.motion[i]));
-        memset(pic->arrays.motion[i].ref_idx, -1, sizeof(pic->arrays.motion[i].ref_idx));
+        h264_conceal_lose(pic, i);
     }
     atomic_store(&pic->damage.missing_mbs, missing);
     return missing;

@@ -96,6 +96,12 @@ uint32_t h264_picture_conceal_source(const struct h264_picture *pic, struct h264
     return *out && !(*out)->non_existing;
 }
 
+const struct h264_picture *h264_conceal_colocated(const struct h264_picture *pic)
+{
+    struct h264_picture *col = motion_source(pic);
+    return comparable(pic, col) ? col : NULL;
+}
+
 /* How far col is from its own reference, as the next picture will be from col. */
 static int64_t usual_distance(const struct h264_picture *col)
 {
@@ -109,14 +115,13 @@ static int64_t usual_distance(const struct h264_picture *col)
 
 bool h264_conceal_references(struct conceal *c)
 {
-    struct h264_picture *pic = c->pic, *col = motion_source(pic);
+    struct h264_picture *pic = c->pic;
     uint32_t most = pic->mbaff ? REC_MAX_REFS / 2 : REC_MAX_REFS;
     for (uint32_t i = 0; i < pic->slice_count; i++)
         for (int list = 0; list < 2; list++)
             for (unsigned k = 0; k < pic->slices[i].num_ref[list] && c->count < most; k++)
                 add_reference(c, i, list, k, most);
-    if (comparable(pic, col))
-        c->col = col;
+    c->col = h264_conceal_colocated(pic);
     if (!c->count && pic->damage.previous) {
         h264_picture_hold(pic, pic->damage.previous);
         c->refs[0] = (struct conceal_ref){pic->damage.previous->id * 4 + pic->structure,
@@ -144,8 +149,8 @@ static void add_candidate(struct conceal_candidates *list, struct motion_mv mv, 
     int64_t d = distance ? distance : 1;
     if (list->count == CANDIDATES_MAX)
         return;
-    list->items[list->count++] =
-        (struct candidate){(int32_t)(mv.x * 256 / d), (int32_t)(mv.y * 256 / d), weight};
+    list->items[list->count++] = (struct candidate){(int32_t)(mv.x * CONCEAL_UNIT / d),
+                                                    (int32_t)(mv.y * CONCEAL_UNIT / d), weight};
 }
 
 /* Distance of the reference that a block of a macroblock uses; 0 where it is not known. */
@@ -162,6 +167,21 @@ static int64_t reference_distance(const struct h264_picture *pic, uint32_t mb, i
         !slice->ref[list][ref].id || slice->ref[list][ref].id == UINT32_MAX)
         return 0;
     return (int64_t)pic->output_poc - slice->ref[list][ref].poc;
+}
+
+bool h264_conceal_vector(const struct h264_picture *pic, uint32_t mb, int block, int32_t v[2])
+{
+    const struct rec_motion *m = &pic->arrays.motion[mb];
+    int quadrant = (block >> 1 & 1) + (block >> 3) * 2;
+    int list = m->ref_idx[0][quadrant] < 0, ref = m->ref_idx[list][quadrant];
+    struct motion_mv mv = motion_load(m, list, block);
+    int64_t d = ref < 0 ? 0 : reference_distance(pic, mb, list, ref);
+    if (ref < 0)
+        return false;
+    d = d ? d : 1;
+    v[0] = (int32_t)(mv.x * CONCEAL_UNIT / d);
+    v[1] = (int32_t)(mv.y * CONCEAL_UNIT / d);
+    return true;
 }
 
 /* The vectors of one 4x4 block of a macroblock that was decoded, or concealed before. */

@@ -306,7 +306,7 @@ static void slice_set_decoded(struct h264_slice *slice, uint32_t to)
 {
     slice->status = H264_OK;
     slice->mbs_decoded = to - slice->hdr.first_mb;
-    slice->lost_partition = slice->out_of_range = 0;
+    slice->lost_partition = slice->out_of_range = slice->doubted = 0;
     atomic_store_explicit(&slice->ready, to | (to == slice->end_mb ? H264_SLICE_ENDED : 0),
                           memory_order_release);
 }

@@ -129,6 +129,9 @@ struct h264_slice {
     /* step 2: macroblocks lack the residual of a lost or damaged data partition */
     uint8_t lost_partition;
     uint8_t out_of_range; /* step 2: values of inverse transforms are (8.5.10 to 8.5.13) */
+    /* step 2 ended at an error of CABAC in a P or B slice, and data follow: the last macroblocks
+     * may be wrong */
+    uint8_t doubted;
 };
 
 /* The arrays that steps 2 and 3 write and reconstruction reads. Host arrays are 64-byte aligned.

@@ -77,7 +77,7 @@ static void slice_derived(struct h264_slice *slice)
 {
     slice->status = H264_OK;
     slice->mbs_decoded = slice->end_mb - slice->hdr.first_mb;
-    slice->lost_partition = slice->out_of_range = 0;
+    slice->lost_partition = slice->out_of_range = slice->doubted = 0;
     slice->motion_lost = 0;
     slice->motion_mb = slice->end_mb;
     atomic_store_explicit(&slice->ready, slice->end_mb | H264_SLICE_ENDED, memory_order_release);

@@ -259,6 +259,7 @@ int h264_picture_derive_motion(struct h264_picture *pic)
         w.lost_reference |= pic->slices[i].motion_lost;
     if (w.lost_reference)
         h264_picture_damage(pic);
+    missing += h264_conceal_doubt(pic);
     if (missing && (error = h264_conceal(pic)) < 0)
         return error;
     if (missing || !followed)

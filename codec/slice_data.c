@@ -228,7 +228,8 @@ static ptrdiff_t bytes_left(const struct mb_parser *p)
 }
 
 /* Data is wrong before its syntax is: concealment takes the last macroblocks before an error, too.
- * Where the data are used up, a cut is likelier, and they are right. */
+ * Where the data are used up, a cut is likelier, and they are right. Step 3 may find more
+ * (conceal_doubt.c). */
 static void drop_doubted(struct mb_parser *p)
 {
     const struct h264_arrays *a = &p->pic->arrays;
@@ -238,6 +239,7 @@ static void drop_doubted(struct mb_parser *p)
         if (a->mbs[p->addr].slice == p->slice_index)
             a->syntax[p->addr].decoded = 0;
     }
+    p->slice->doubted = p->format.plain && p->format.cabac_mode && p->format.slice_type != H264_I;
 }
 
 static int slice_decode(struct h264_slice *slice, struct h264_scratch *scratch)
@@ -280,6 +282,7 @@ static int slice_decode(struct h264_slice *slice, struct h264_scratch *scratch)
 int h264_slice_parse(struct h264_slice *slice, struct h264_scratch *scratch)
 {
     slice->mbs_decoded = 0;
+    slice->doubted = 0;
     slice->status = slice_decode(slice, scratch);
     atomic_fetch_or_explicit(&slice->ready, H264_SLICE_ENDED, memory_order_release);
     return slice->status;
