@@ -12,11 +12,16 @@
 
 struct h264_picture;
 
+/* Macroblocks before an error that are lost as well: always, and at most. Rows that are
+ * reconstructed while later ones are decoded keep as far away from the end. */
+enum { CONCEAL_DOUBTED = 10, CONCEAL_DOUBTED_MOST = 60 };
+
 /* conceal.c */
 /* Marks them: they name slice slice_count. Returns their number, which is also in missing_mbs. */
 uint32_t h264_conceal_find(struct h264_picture *pic);
 /* The same for macroblocks that are likely wrong though their syntax is right: the last ones before
- * errors of CABAC. Motion is derived. Returns their number. conceal_doubt.c */
+ * errors of CABAC, beyond those that step 2 took. Motion is derived. Returns their number.
+ * conceal_doubt.c */
 uint32_t h264_conceal_doubt(struct h264_picture *pic);
 /* Fills their records, when those of all others are complete. Returns H264_ERR_NOMEM. */
 int h264_conceal(struct h264_picture *pic);

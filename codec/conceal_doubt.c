@@ -107,13 +107,13 @@ static int64_t slice_distance(const struct h264_slice *slice)
     return distance < 0 ? -distance : distance;
 }
 
-/* The first macroblock of those at the slice's end that are lost */
+/* The first macroblock of those at the slice's end that are lost. Step 2 took CONCEAL_DOUBTED. */
 static uint32_t first_doubted(const struct doubt *d, const struct h264_slice *slice, uint32_t end)
 {
-    uint32_t from = end;
-    int64_t sum = 0, most = 0;
-    for (uint32_t i = end;
-         i > slice->hdr.first_mb && d->pic->arrays.mbs[i - 1].slice == slice->index; i--) {
+    uint32_t from = end, most_mbs = CONCEAL_DOUBTED_MOST - CONCEAL_DOUBTED,
+             begin = end > slice->hdr.first_mb + most_mbs ? end - most_mbs : slice->hdr.first_mb;
+    int32_t sum = 0, most = 0;
+    for (uint32_t i = end; i > begin && d->pic->arrays.mbs[i - 1].slice == slice->index; i--) {
         sum += macroblock_doubt(d, i - 1);
         if (sum > most) {
             most = sum;

@@ -6,6 +6,7 @@
 #include "codec/abi/entropy_abi.h"
 #include "codec/arrays.h"
 #include "codec/cabac.h"
+#include "codec/conceal.h"
 #include "codec/h264_error.h"
 #include "codec/macroblock.h"
 #include "codec/nal.h"
@@ -16,7 +17,7 @@
 /* CAVLC blocks are read without a check inside the block; the longest is below this. */
 #define SLICE_PADDING 256
 
-enum { MBS_DOUBTED = 10, BYTES_OF_CUT = 3 };
+enum { BYTES_OF_CUT = 3 };
 
 /* What a macroblock column takes of the line: a pair of an MBAFF frame; or an edge and its address.
  */
@@ -233,7 +234,7 @@ static ptrdiff_t bytes_left(const struct mb_parser *p)
 static void drop_doubted(struct mb_parser *p)
 {
     const struct h264_arrays *a = &p->pic->arrays;
-    for (unsigned n = 0; n < MBS_DOUBTED && p->addr > p->first_mb && p->format.plain; n++) {
+    for (unsigned n = 0; n < CONCEAL_DOUBTED && p->addr > p->first_mb && p->format.plain; n++) {
         p->addr--;
         p->mbs_decoded--;
         if (a->mbs[p->addr].slice == p->slice_index)

@@ -7,10 +7,10 @@
  */
 #include "daemon/worker/schedule/rows.h"
 
+#include "codec/conceal.h"
 #include "daemon/worker/schedule/knobs.h"
 #include "daemon/worker/schedule/slots.h"
 
-#define ROWS_TAKEN_BACK 10 /* macroblocks that an error takes back at most (h264_slice_decode) */
 #define NAL_PARTITION_A 2
 
 /* One whole slice of a frame of 8 bits and 4:2:0. Others have passes of their own. */
@@ -21,8 +21,7 @@ static bool picture_is_simple(const struct h264_picture *pic)
     return pic->slice_count == 1 && pic->structure == REC_FRAME && sps->frame_mbs_only_flag &&
            h264_chroma_array_type(sps) == 1 && sps->bit_depth[0] == 8 && sps->bit_depth[1] == 8 &&
            (slice->hdr.type == H264_P || slice->hdr.type == H264_B || slice->hdr.type == H264_I) &&
-           slice->hdr.first_mb == 0 && (slice->nal[0] & 31) != NAL_PARTITION_A &&
-           pic->mb_width > ROWS_TAKEN_BACK;
+           slice->hdr.first_mb == 0 && (slice->nal[0] & 31) != NAL_PARTITION_A;
 }
 
 void rows_begin(const struct schedule *s, struct picture *p)
@@ -34,12 +33,19 @@ void rows_begin(const struct schedule *s, struct picture *p)
         p->rows.step = height > parts ? height / parts : 1;
 }
 
+/* An error takes macroblocks back, in these rows. */
+static uint32_t rows_behind(const struct h264_picture *pic)
+{
+    return (CONCEAL_DOUBTED_MOST + pic->mb_width - 1) / pic->mb_width;
+}
+
 uint32_t rows_more(const struct schedule *s, const struct picture *p, uint32_t mbs)
 {
     uint32_t whole = mbs / p->pic->mb_width, step = p->rows.step, next = p->rows.ready + step;
-    if (!step || whole <= next)
+    uint32_t behind = rows_behind(p->pic);
+    if (!step || whole < next + behind)
         return 0;
-    uint32_t rows = s->setting.software ? next : whole - 1;
+    uint32_t rows = s->setting.software ? next : whole - behind;
     return rows + step <= p->pic->mb_height ? rows : 0; /* the device is free at the end */
 }
 

@@ -18,8 +18,8 @@
 /* Before a coder follows the picture's only slice: its rows.step. */
 void rows_begin(const struct schedule *s, struct picture *p);
 /* Rows that may go once the first `mbs` macroblocks are followed and good; 0: no more than before.
- * Their last row stays behind: an error takes up to ten macroblocks back. Thread: the one that
- * follows, without the lock. */
+ * The last rows stay behind: an error takes macroblocks back (codec/conceal.h). Thread: the one
+ * that follows, without the lock. */
 uint32_t rows_more(const struct schedule *s, const struct picture *p, uint32_t mbs);
 void rows_ready(struct schedule *s, struct picture *p, uint32_t rows, const struct rec_seen *seen);
 /* For tests, with a software device and debug.split=rows=N: the one that follows waits until the

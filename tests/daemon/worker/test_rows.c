@@ -122,7 +122,7 @@ static void test_begin(void **state)
     world_free(w);
 }
 
-/* The last row stays behind, and the last part is for the picture's own batch. */
+/* The last macroblocks stay behind, and the last part is for the picture's own batch. */
 static void test_more(void **state)
 {
     struct world *w = world();
@@ -136,6 +136,11 @@ static void test_more(void **state)
     assert_int_equal(rows_more(&w->s, &w->p, WIDTH * (2 * STEP + 3)), 2 * STEP + 2);
     assert_int_equal(rows_more(&w->s, &w->p, WIDTH * (HEIGHT - STEP + 1)), HEIGHT - STEP);
     assert_int_equal(rows_more(&w->s, &w->p, WIDTH * (HEIGHT - STEP + 2)), 0);
+    w->p.rows.ready = 0; /* narrow: 60 macroblocks are three rows */
+    w->pic.mb_width = 22;
+    assert_int_equal(rows_more(&w->s, &w->p, 22 * (STEP + 3) - 1), 0);
+    assert_int_equal(rows_more(&w->s, &w->p, 22 * (STEP + 3)), STEP);
+    assert_int_equal(rows_more(&w->s, &w->p, 22 * (STEP + 5)), STEP + 2);
     world_free(w);
 }
 
