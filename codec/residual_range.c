@@ -381,8 +381,10 @@ bool h264_residual_out_of_range(const struct mb_parser *p)
         return false;
     h264_pps_scaling(p->sps, p->pps, &lists);
     for (unsigned i = 0; i < 3; i++) {
+        if (!p->mb->coded[i]) /* and a plane that is coded by itself has no lists for others */
+            continue;
         struct ranged c = component_of(p, &lists, i, coeff_block);
-        if (p->mb->coded[i] && !component_within(&c))
+        if (!component_within(&c))
             return true;
         coeff_block += (uint32_t)__builtin_popcount(p->mb->coded[i]);
     }
