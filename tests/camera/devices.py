@@ -684,7 +684,7 @@ def encoded(args, folder):
     the pictures of another reader from the same opening of the device."""
     home, stream, config = folder + "/encoded", folder + "/stream5", folder + "/encoded.yaml"
     os.makedirs(home)
-    path, gop = home + "/video0", 240
+    path, gop = home + "/video0", 600 # 20 s: a busy machine takes that for what follows
     units = h264_units(args, folder, True, gop=gop)[0]
     write_stream(stream, units)
     describe(path, formats="H264", stream=stream, width=128, height=96, fps=30)
