@@ -61,6 +61,15 @@ static uint16_t stand_in(const struct h264_picture *pic, const struct rec_slice 
     return any_reference(pic);
 }
 
+/* The latest damage of a field, and of its colour plane that pic predicts from. */
+static uint32_t field_damage(const struct h264_picture *pic, const struct h264_picture *field)
+{
+    const struct h264_picture *plane =
+        pic->colour_plane ? field->planes[pic->colour_plane - 1] : NULL;
+    uint32_t worst = field->damage.latest;
+    return plane && plane->damage.latest > worst ? plane->damage.latest : worst;
+}
+
 /* The latest damage of the fields that a reference names, and of its name. */
 static uint32_t reference_damage(const struct h264_picture *pic, struct h264_picture *ref,
                                  unsigned structure)
@@ -69,7 +78,8 @@ static uint32_t reference_damage(const struct h264_picture *pic, struct h264_pic
     for (unsigned parity = REC_TOP; parity <= REC_BOTTOM; parity++) {
         const struct h264_picture *field =
             structure & parity ? h264_picture_of_parity(ref, parity) : NULL;
-        worst = field && field->damage.latest > worst ? field->damage.latest : worst;
+        uint32_t damage = field ? field_damage(pic, field) : 0;
+        worst = damage > worst ? damage : worst;
     }
     return worst;
 }

@@ -245,6 +245,22 @@ def clean(args, folder):
     return good
 
 
+def lost_plane(args, folder):
+    """A slice of one colour plane is lost: all frames that rest on it are marked."""
+    path = folder + "/planes.264"
+    subprocess.run([args.bin + "/streamgen", "--seed", "20261129", "--with", "intra8x8", "--frames",
+                    "6", "-o", path], check=True, capture_output=True)
+    units = units_of(pathlib.Path(path).read_bytes())
+    slices = [i for i, u in enumerate(units) if u[0] & 31 == 1]
+    del units[slices[5]] # of the third plane of a reference picture
+    pathlib.Path(path).write_bytes(b"".join(b"\0\0\1" + u for u in units))
+    _, marked, text = judged(args, path)
+    resting = [line for line in text.splitlines() if "frame" in line and "are missing" in line]
+    good = len(resting) == len(marked) == 4
+    print("a plane is lost: " + ("told" if good else f"FAILED {resting}"))
+    return good
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument("--bin", type=t.binaries, default=t.BINARIES)
@@ -256,7 +272,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         results = [make(args, *m, folder) for m in MADE]
         print(f"{sum(results)} of {len(results)} breaches are found")
-        good = clean(args, folder) and all(results)
+        good = lost_plane(args, folder) and clean(args, folder) and all(results)
     return 0 if good else 1
 
 
