@@ -29,15 +29,15 @@ enum { CHUNK = 128, HANG_S = 60, MOST_DPB = 16 };
 #define MOST_MARKED 0.01 /* of clean frames */
 
 /* Of a kind. Frames between the damage and the next IDR picture are one of these:
- * exact    as in the clean stream
- * told     marked as damaged
- * doubted  told and exact
- * moved    a frame of the clean stream that stands elsewhere
- * foreign  a frame of the other stream
- * valid    the judge finds no breach of the standard in it: no decoder can tell
- * alone    its pictures refer to none, and units before them are missing or out of order
- * habit    its only breaches are those that encoders write always
- * silent   none of these: a breach is there, and it is not told */
+ * exact    as in the clean stream.
+ * told     marked as damaged.
+ * doubted  told and exact.
+ * moved    a frame of the clean stream that stands elsewhere.
+ * foreign  a frame of the other stream.
+ * valid    the judge finds no breach of the standard in it: no decoder can tell.
+ * alone    its pictures refer to none, and units before them are missing or out of order.
+ * habit    its only breaches are those that encoders write always.
+ * silent   none of these: a breach is there, and it is not told. */
 struct tally {
     unsigned long runs, failed, kept, kept_marked, exact, told, doubted, moved, foreign, valid,
         alone, habit, silent;
