@@ -15,7 +15,7 @@ from . import errors
 from ._frame import Frame
 from ._stream import open
 
-SHEET = 1920  # pixels, as of `pelton snapshot --sheet`
+SHEET = 1920  # pixels, as of `pelton decode --sheet`
 PADDING = 4
 
 

@@ -40,8 +40,9 @@ def of_file(web, d):
     w.check(b"".join(got) == pipe(d, "-s", "48x32") and len(got) == FRAMES, "size=48x32")
     got = web.ask("/streams/file/snapshot.jpg?quality=85")[2]
     w.check(got and pipe(d).startswith(got), "a snapshot")
-    made, by_gateway = makers(web, "file") # one more for each snapshot that was asked for again
-    w.check(made > 2 * FRAMES and not by_gateway, f"the daemon: {made}, {by_gateway}")
+    made, by_gateway = makers(web, "file") # a file is read ahead until the snapshot has its frame
+    w.check(2 * FRAMES < made <= 3 * FRAMES and not by_gateway,
+            f"the daemon: {made}, {by_gateway}")
     body = web.ask("/streams/file/snapshot.png")[2]
     w.check(shape(body) == (64, 96) and makers(web, "file")[1] == 0, "a PNG is no JPEG file")
 
