@@ -44,10 +44,12 @@ static void format_write(struct json *j, const struct pelton_source *s)
     json_close(j, '}');
 }
 
-void source_write(struct json *j, const struct pelton_source *s, const struct watched_daemon *d)
+void source_write(struct json *j, const struct watched_source *w, const struct watched_daemon *d)
 {
+    const struct pelton_source *s = &w->source;
     bool camera = source_is_camera(s);
     json_text(j, "name", s->name);
+    json_int(j, "change", (int64_t)w->change);
     json_text(j, "state", source_state_word(s->state));
     json_text(j, "cause", s->cause);
     json_int(j, "readers", s->readers);
@@ -77,6 +79,7 @@ enum MHD_Result api_sources_get(struct http_request *r)
     struct watched_source *list = NULL;
     struct http_json out;
     enum MHD_Result result;
+    uint64_t newest = 0;
     size_t n = 0;
     daemon_watch_state(r->web->watch, &d);
     if (daemon_missing(r, &d, &result))
@@ -88,13 +91,15 @@ enum MHD_Result api_sources_get(struct http_request *r)
     json_open(&out.json, NULL, '{');
     json_open(&out.json, "sources", '[');
     for (size_t i = 0; i < n; i++) {
+        newest = list[i].change > newest ? list[i].change : newest;
         if (list[i].source.state == PELTON_SOURCE_REMOVED)
             continue;
         json_open(&out.json, NULL, '{');
-        source_write(&out.json, &list[i].source, &d);
+        source_write(&out.json, &list[i], &d);
         json_close(&out.json, '}');
     }
     json_close(&out.json, ']');
+    json_int(&out.json, "change", (int64_t)newest);
     json_close(&out.json, '}');
     free(list);
     return http_json_end(r, MHD_HTTP_OK, &out);
@@ -127,7 +132,7 @@ enum MHD_Result api_source_get(struct http_request *r)
     if (!http_json_begin(&out))
         return http_fail(r, MHD_HTTP_INTERNAL_SERVER_ERROR, "free some memory", "no memory");
     json_open(&out.json, NULL, '{');
-    source_write(&out.json, &s.source, &d);
+    source_write(&out.json, &s, &d);
     json_text(&out.json, "codec", s.source.codec);
     json_text(&out.json, "mime", known ? mime : NULL);
     json_number(&out.json, "since_s", (double)(monotonic_ns() - s.source.since_ns) * 1e-9);

@@ -15,7 +15,7 @@ bool source_is_camera(const struct pelton_source *s);
 bool source_is_file(const struct pelton_source *s);
 const char *source_state_word(enum pelton_source_state state);
 /* Its members, into an object that is open. */
-void source_write(struct json *j, const struct pelton_source *s, const struct watched_daemon *d);
+void source_write(struct json *j, const struct watched_source *w, const struct watched_daemon *d);
 /* The source that the request's path names. False: there is none, and the request is answered. */
 bool source_named(struct http_request *r, struct watched_source *out, enum MHD_Result *result);
 

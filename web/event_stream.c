@@ -69,7 +69,7 @@ static void sources_tell(struct event_body *b, const struct watched_daemon *d, F
             continue;
         newest = list[i].change > newest ? list[i].change : newest;
         event_begin(file, "source", &j);
-        source_write(&j, &list[i].source, d);
+        source_write(&j, &list[i], d);
         event_end(file, &j);
     }
     b->source_change = newest;

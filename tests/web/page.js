@@ -9,13 +9,13 @@ const find = (name) => path.join(path.resolve(packages), "node_modules", name);
 const { chromium } = require(find("playwright-core"));
 const axe = fs.readFileSync(find("axe-core/axe.min.js"), "utf8");
 
-let browser, page;
+let browser, page, answersHeld = 0;
 const faults = []; // of the page's script, and of its policy
 
 const steps = {
-  // A fresh browser window.
+  // A fresh browser window. Answers from addresses like `late` come that much later.
   async open({ url, width = 1440, height = 1000, scheme = "light", motion = "no-preference",
-               seen = "" }) {
+               seen = "", late = "", ms = 0 }) {
     await page?.context().close();
     const context = await browser.newContext({
       viewport: { width, height }, colorScheme: scheme, reducedMotion: motion,
@@ -29,6 +29,12 @@ const steps = {
         if (text !== undefined && text !== texts.at(-1)) texts.push(text);
       }).observe(document, { subtree: true, childList: true, characterData: true });
     }, seen);
+    if (late) await page.route(late, async (route) => {
+      const answer = await route.fetch();
+      await new Promise((done) => setTimeout(done, ms));
+      await route.fulfill({ response: answer });
+      answersHeld++;
+    });
     page.on("pageerror", (e) => faults.push("script: " + e.message));
     page.on("console", (m) => {
       if (/Content Security Policy|Uncaught/.test(m.text())) faults.push(m.text());
@@ -146,6 +152,9 @@ const steps = {
       document.querySelector("#video").pause();
       while (performance.now() < end);
     }, ms);
+  },
+  async held() {
+    return answersHeld;
   },
   // The texts that the element named by open() has had.
   async seen() {

@@ -227,7 +227,8 @@ def token(args, b, daemon, folder):
             b.fill("#token", text=TOKEN)
             b.keys("#token", keys=["Enter"])
             b.wait_for("#link", "^connected$", 20)
-            w.check(shown(b), "after a wrong token and the right one the picture is shown")
+            w.check(shown(b), "after a wrong token and the right one the picture is shown, and "
+                    f"over it {b.text('#over')!r}")
             b.keys("#ExposureValue", keys=["ArrowRight"])
             w.check(w.t.wait_until(lambda: light(b)[1] > 0.2, 10), "and controls work")
             b.keys("#ExposureValue", keys=["ArrowLeft"])
@@ -286,9 +287,23 @@ def running(args, b, folder, daemon, web):
                 b.shot(file=f"{args.docs}/page-{scheme}-{width}.jpg")
 
 
+def old_answer(b, web):
+    """A list of sources that was made before the camera ran, and comes when its events have told
+    that it runs."""
+    b.open(url="about:blank")
+    state = lambda: web.json("/api/v1/sources/cam")["state"]
+    w.check(w.t.wait_until(lambda: state() == "closed", 20), f"nobody reads: cam is {state()}")
+    before = b.held()
+    b.open(url=web.url("/#cam"), late="**/api/v1/sources", ms=3000)
+    w.t.wait_until(lambda: b.held() >= before + 2, 20)
+    w.check(shown(b) and b.text("#state") == "running",
+            f"an old answer changes nothing: cam is {b.text('#state')}")
+
+
 def others(args, b, folder, daemon, web):
     """All other states."""
     all_states(b, web, folder)
+    old_answer(b, web)
     lost_gateway(b, web, folder)
     blanks(args, b, folder)
     token(args, b, daemon, folder)

@@ -75,6 +75,7 @@ async function readEvents(answer, alive) {
   }
 }
 async function listen() {
+  for (const s of sources.values()) s.told.change = 0; /* another gateway counts from 0 */
   await refresh();
   const silence = new AbortController();
   let timer;
@@ -91,11 +92,13 @@ async function listen() {
     clearTimeout(timer);
   }
 }
+/* The answer may be older than an event that came before it. */
 async function refresh() {
-  const told = (await askJson("sources")).sources;
-  const names = new Set(told.map((s) => s.name));
-  for (const name of sources.keys()) if (!names.has(name)) forget(name);
-  told.forEach(onSource);
+  const answer = await askJson("sources");
+  const names = new Set(answer.sources.map((s) => s.name));
+  for (const [name, s] of sources)
+    if (!names.has(name) && s.told.change <= answer.change) forget(name);
+  answer.sources.forEach(onSource);
   showWhole();
 }
 async function follow() {
@@ -160,8 +163,9 @@ function showLink(kind, text) {
   put($("link"), text);
 }
 function onEvent(kind, data) {
-  if (kind === "source" && !linked) return; /* without a daemon all sources are removed */
-  if (kind === "source" && data.state === "removed") forget(data.name);
+  const removed = kind === "source" && data.state === "removed";
+  if (removed && !linked) return; /* without a daemon all sources are */
+  if (removed) forget(data.name);
   else if (kind === "source") onSource(data);
   else if (kind === "controls" && data.name === chosen) showControls(data.controls);
   else if (kind === "frames") onFrames(data);
@@ -176,6 +180,7 @@ function onEvent(kind, data) {
 function onSource(told) {
   const known = sources.get(told.name),
     before = known?.told.state;
+  if (known && told.change < known.told.change) return;
   if (known) known.told = told;
   else sources.set(told.name, { told, live: null, ages: [], row: null, lost: false });
   /* "lost" itself lasts for a moment, then the daemon waits before it tries again */
