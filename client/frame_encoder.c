@@ -103,7 +103,8 @@ static struct encoding_colour colour_of(const AVFrame *frame)
         .transfer = (uint8_t)frame->color_trc,
         .matrix =
             (uint8_t)(frame->colorspace == AVCOL_SPC_RGB ? AVCOL_SPC_SMPTE170M : frame->colorspace),
-        .full_range = frame->color_range == AVCOL_RANGE_JPEG};
+        .full_range = frame->color_range == AVCOL_RANGE_JPEG,
+        .siting = (uint8_t)frame->chroma_location};
 }
 
 /* ---- life ---- */

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define MAX_SIZE 16384 /* 1024 macroblocks; the highest level allows 1055 */
+#define SITINGS  6     /* values of chroma_sample_loc_type */
 
 __attribute__((format(printf, 2, 3))) static int encoding_refuse(char *why, const char *format, ...)
 {
@@ -108,6 +109,8 @@ static int check_colour(const struct encoding *e, char *why)
     if (c->matrix == 3 || (c->matrix == 0 && e->chroma_format_idc == 1))
         return encoding_refuse(why, "matrix coefficients %u: %s; 2 is unspecified", c->matrix,
                                c->matrix ? "reserved" : "RGB cannot be 4:2:0");
+    if (c->siting > SITINGS)
+        return encoding_refuse(why, "chroma siting %u: 0 to %d", c->siting, SITINGS);
     return 0;
 }
 
@@ -242,6 +245,10 @@ static void fill_vui(const struct encoding *e, struct h264_vui *v)
     v->matrix = c->matrix;
     v->colour_description_present = c->primaries != 2 || c->transfer != 2 || c->matrix != 2;
     v->video_signal_type_present = v->full_range || v->colour_description_present;
+    if (c->siting > 1 && e->chroma_format_idc == 1) {
+        v->chroma_loc_present = 1;
+        v->chroma_loc_top = v->chroma_loc_bottom = (uint8_t)(c->siting - 1);
+    }
     fill_aspect(e, v);
     if (e->rate) {
         v->timing_info_present = 1;

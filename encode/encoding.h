@@ -27,6 +27,7 @@ enum encoding_profile {
 struct encoding_colour {
     uint8_t primaries, transfer, matrix;
     bool full_range;
+    uint8_t siting; /* of 4:2:0: chroma_sample_loc_type + 1; 0, 1: not told, which is left */
 };
 
 /* A wish. encoding_default fills in one that needs a size alone. */

@@ -42,7 +42,8 @@ def clips(folder):
     """One with all that travels beside samples; one that changes its size; one of 10 bits"""
     told = clip(f"{folder}/told.264", "90x50", 6, "-bf", "2", "-slices", "1", "-vf", "setsar=16/11",
                 "-color_primaries", "bt709", "-color_trc", "bt709", "-colorspace", "bt709",
-                "-color_range", "pc", "-x264-params", "pic-struct=1:threads=1:sliced-threads=0")
+                "-color_range", "pc", "-chroma_sample_location", "topleft", "-x264-params",
+                "pic-struct=1:threads=1:sliced-threads=0")
     parts = [clip(f"{folder}/{size}.264", size, 4) for size in ("96x64", "66x98")]
     joined = pathlib.Path(folder, "joined.264")
     joined.write_bytes(b"".join(pathlib.Path(p).read_bytes() for p in parts))

@@ -199,7 +199,7 @@ static void sets(void **state)
     e.references = 3;
     e.rate = 30000, e.rate_scale = 1001;
     e.sar_width = 4, e.sar_height = 3;
-    e.colour = (struct encoding_colour){9, 16, 9, true};
+    e.colour = (struct encoding_colour){9, 16, 9, true, 3};
     e.qp = 30, e.chroma_qp_offset = -2;
     make_sets(&e, &sps, &pps);
     assert_int_equal(sps.profile_idc, 100);
@@ -211,6 +211,8 @@ static void sets(void **state)
     assert_int_equal(sps.vui.time_scale, 60000);
     assert_int_equal(sps.vui.colour_primaries, 9);
     assert_true(sps.vui.full_range);
+    assert_int_equal(sps.vui.chroma_loc_top, 2); /* top left */
+    assert_int_equal(sps.vui.chroma_loc_bottom, 2);
     assert_int_equal(pps.pic_init_qp, 30);
     assert_int_equal(pps.chroma_qp_offset[1], -2);
     assert_int_equal(pps.num_ref_default[0], 3);

@@ -38,8 +38,9 @@ static void parameter_sets(void **state)
         w->e.fixed_rate = w->e.rate && one_in(w, 2);
         w->e.sar_width = w->e.sar_height = (uint16_t)below(w, 3);
         w->e.sar_height *= 2;
-        w->e.colour = (struct encoding_colour){(uint8_t)(4 + below(w, 5)),
-                                               (uint8_t)(4 + below(w, 14)), 6, one_in(w, 2)};
+        w->e.colour =
+            (struct encoding_colour){(uint8_t)(4 + below(w, 5)), (uint8_t)(4 + below(w, 14)), 6,
+                                     one_in(w, 2), (uint8_t)below(w, 7)};
         w->e.level_idc = 62;
         assert_int_equal(encoding_check(&w->e, &w->limits, (char[ENCODING_WHY]){0}), 0);
         encoding_sets(&w->e, &w->limits, &w->sps, &w->pps);

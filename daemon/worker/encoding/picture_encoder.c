@@ -36,7 +36,8 @@ static void params_fill(const struct picture_encoder_params *p, struct encoder_p
         (struct encoding_colour){.primaries = (uint8_t)f->colour.primaries,
                                  .transfer = (uint8_t)f->colour.transfer,
                                  .matrix = (uint8_t)f->colour.matrix,
-                                 .full_range = f->colour.range == PELTON_RANGE_FULL};
+                                 .full_range = f->colour.range == PELTON_RANGE_FULL,
+                                 .siting = f->colour.siting};
     out->encoding.profile = p->gpu ? ENCODING_HIGH : ENCODING_MAIN;
     out->encoding.cabac = true;
     out->encoding.transform_8x8 = p->gpu != NULL;

@@ -33,7 +33,8 @@ struct encoding_colour sequence_colour(const struct pelton_colour *c)
         .transfer = told && c->transfer ? c->transfer : AVCOL_TRC_UNSPECIFIED,
         /* RGB became BT.601 */
         .matrix = matrix == AVCOL_SPC_RGB ? (uint8_t)AVCOL_SPC_SMPTE170M : matrix,
-        .full_range = told && c->range == PELTON_RANGE_FULL};
+        .full_range = told && c->range == PELTON_RANGE_FULL,
+        .siting = c->siting};
 }
 
 static void shape_fill(struct pelton_rational shape, struct encoding *e)
@@ -78,7 +79,7 @@ static bool same_kind(const struct encoding *a, const struct encoding *b)
            a->chroma_format_idc == b->chroma_format_idc && a->sar_width == b->sar_width &&
            a->sar_height == b->sar_height && a->colour.primaries == b->colour.primaries &&
            a->colour.transfer == b->colour.transfer && a->colour.matrix == b->colour.matrix &&
-           a->colour.full_range == b->colour.full_range;
+           a->colour.full_range == b->colour.full_range && a->colour.siting == b->colour.siting;
 }
 
 int sequence_fit(struct sequence_encoder *s, const struct sequence_kind *kind, char *why)
