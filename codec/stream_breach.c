@@ -194,7 +194,9 @@ void h264_stream_judge_picture(struct h264_stream *s, const struct h264_slice_he
     if (!profile_exists(s->cur->sps->profile_idc) || s->pps[pps->id].refused ||
         s->sps[s->cur->sps->id].refused || s->habits.lost_set)
         h264_picture_damage(s->cur);
-    s->habits.doubt_pairs |= s->habits.lost && !s->cur->first_field;
+    if (!s->cur->first_field)
+        s->habits.doubt_pairs =
+            (s->habits.doubt_pairs || s->habits.lost) && h->field_pic_flag && !h->idr;
     s->habits.lost = s->habits.lost_set = false;
     judge_sequence_end(s, h);
     if (h->idr && !s->cur->first_field)
@@ -206,7 +208,8 @@ void h264_stream_judge_picture(struct h264_stream *s, const struct h264_slice_he
 }
 
 /* Fields come in pairs of one order. Where a unit was lost, a field may be alone, or stand as the
- * first one of the next frame's first. That goes on until a pair has the order of those before. */
+ * first one of the next frame's first. That goes on until a pair has the order of those before, or
+ * an IDR picture or a coded frame comes: no field before those belongs to a field behind them. */
 bool h264_stream_field_is_odd(struct h264_stream *s, const struct h264_picture *first)
 {
     bool other = s->habits.first_parity && s->habits.first_parity != first->structure,

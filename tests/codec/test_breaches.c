@@ -330,6 +330,45 @@ static void test_lost_first_field(void **state)
     }
 }
 
+/* Behind a lost unit a pair of fields in another order is doubted. An IDR picture or a coded frame
+ * ends that: which fields belong together is certain again. */
+static void test_order_of_pairs(void **state)
+{
+    static const uint8_t lost[7] = {0, 0, 1, 0x01, 0xff, 0x80, 0x80};
+    enum { NOTHING, AN_IDR, A_FRAME, WAYS };
+    for (unsigned way = 0; way < WAYS; way++) {
+        struct ctx c = plain_ctx(4, 1);
+        c.sps.field_coding = 1;
+        c.sps.log2_max_poc_lsb = 8;
+        open_stream(&c);
+        slice(&c, field_of(REC_TOP, true, 0));
+        slice(&c, field_of(REC_BOTTOM, false, 0));
+        h264_stream_feed(c.s, lost, 7, c.tag, &c.diag);
+        if (way == A_FRAME)
+            slice(&c, (struct slice_fields){.type = H264_P, .frame_num = 1, .poc_lsb = 4});
+        struct slice_fields first = {.idr = way == AN_IDR,
+                                     .idr_pic_id = 1,
+                                     .field = REC_BOTTOM,
+                                     .ref_idc = way == AN_IDR,
+                                     .type = way == AN_IDR ? H264_I : H264_P,
+                                     .frame_num = way != AN_IDR,
+                                     .poc_lsb = way == AN_IDR ? 0 : 8};
+        struct slice_fields second = first;
+        second.field = REC_TOP;
+        second.idr = 0;
+        second.type = H264_P;
+        second.poc_lsb++;
+        slice(&c, first);
+        slice(&c, second);
+        flush(&c);
+        const struct h264_picture *pair = c.decoded[way == A_FRAME ? 3 : 2];
+        assert_int_equal(pair->structure, REC_BOTTOM);
+        assert_int_equal(pair->paired, 1);
+        assert_int_equal(pair->damage.second_lost, way == NOTHING);
+        close_stream(&c);
+    }
+}
+
 /* POC of frames are intervals: that of the third one lies around the second one's. */
 static void test_poc_interval(void **state)
 {
@@ -365,6 +404,7 @@ int main(void)
         cmocka_unit_test(test_idr_twice),
         cmocka_unit_test(test_two_in_unit),
         cmocka_unit_test(test_lost_field),
+        cmocka_unit_test(test_order_of_pairs),
         cmocka_unit_test(test_lost_first_field),
         cmocka_unit_test(test_poc_interval),
     };

@@ -292,7 +292,8 @@ void judge_fed(struct judge *j, struct h264_stream *s, int error)
         breach_own(j, cur->id, text_refused);
     if (same && taken && j->boundary)
         breach_pending(j, "7.4.1.2.3: a unit that begins an access unit is within a picture");
-    if (cur && j->pending && (taken || error < 0)) {
+    bool lost = error < 0 && !j->boundary; /* behind a boundary it is of the next picture */
+    if (cur && j->pending && (taken || lost)) {
         breach_from(j, cur->id, j->pending);
         j->pending = error < 0 ? j->pending : NULL;
     }
