@@ -40,7 +40,8 @@ static void recovery_without_idr(struct h264_recovery_state *r, const struct h26
                                       .lost = before,
                                       .leading = true,
                                       .hide = true,
-                                      .leading_poc = later ? INT32_MAX : pic->output_poc};
+                                      .leading_poc = later ? INT32_MAX : pic->output_poc,
+                                      .foreign_next = r->foreign_next};
 }
 
 static void recovery_announce(struct h264_recovery_state *r, const struct h264_picture *pic,

@@ -44,6 +44,7 @@ enum h264_rule {
     H264_RULE_UNIT,
     H264_RULE_END,
     H264_RULE_ORDER,
+    H264_RULE_REFERENCES,
     H264_RULES
 };
 

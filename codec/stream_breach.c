@@ -126,7 +126,9 @@ static void judge_order(struct h264_stream *s, const uint8_t *nal, size_t size)
     }
     if (h264_stream_breach_counts(s, H264_RULE_POC, met) || twice) {
         h264_picture_damage(s->cur);
-        if (pic->nal_ref_idc)
+        /* a field may be a reference that has lost its nal_ref_idc: then the other field is alone
+         */
+        if (pic->nal_ref_idc || (pic->structure != REC_FRAME && !twice))
             h264_recovery_breach(s, H264_BREACH_ORDER);
     }
     if (first < most && r->at[first].structure) {
@@ -188,6 +190,17 @@ static void judge_tag(struct h264_stream *s)
     s->habits.tag = s->tag;
 }
 
+/* 7.4.2.1.1: with max_num_ref_frames 0 all pictures are intra. */
+static void judge_references(struct h264_stream *s, const struct h264_slice_header *h)
+{
+    bool predicts = h->type == H264_P || h->type == H264_B || h->type == H264_SP;
+    if (h264_stream_breach_counts(s, H264_RULE_REFERENCES,
+                                  predicts && !s->cur->sps->max_num_ref_frames)) {
+        h264_picture_damage(s->cur);
+        h264_recovery_breach(s, H264_BREACH_ORDER);
+    }
+}
+
 void h264_stream_judge_picture(struct h264_stream *s, const struct h264_slice_header *h,
                                const struct h264_pps *pps, const uint8_t *nal, size_t size)
 {
@@ -204,6 +217,7 @@ void h264_stream_judge_picture(struct h264_stream *s, const struct h264_slice_he
     if (!s->cur->first_field)
         s->habits.after_idr = h->idr;
     judge_order(s, nal, size);
+    judge_references(s, h);
     judge_tag(s);
 }
 

@@ -102,6 +102,7 @@ static bool sequence_enter(struct h264_stream *s, const struct h264_sps *sps,
     if (s->active != sps && s->active && !h->idr && !same_sequence(s->active, sps)) {
         s->stats.errors++; /* 7.4.1.2.1: only an IDR picture may activate another SPS */
         sequence_restart(s);
+        h264_recovery_breach(s, H264_BREACH_SEQUENCE);
         s->started = false;
     }
     if (s->active && s->active != sps && !h->idr && !h264_sps_same_decoding(s->active, sps))
@@ -315,13 +316,15 @@ static void reset_numbers(struct h264_stream *s, struct h264_dpb_entry *e)
 }
 
 /* Marking and numbering of a complete picture whose entry e is. */
-static int picture_mark_and_number(struct h264_stream *s, const struct h264_picture *pic,
+static int picture_mark_and_number(struct h264_stream *s, struct h264_picture *pic,
                                    const struct h264_slice_header *h, struct h264_dpb_entry *e,
                                    const struct h264_dpb_entry *own, struct h264_diag *diag)
 {
     bool reset = false;
     int error = picture_mark(s, pic, h, e, own, &reset);
     if (error) {
+        if (s->recovering.from_idr)
+            h264_picture_damage(pic);
         h264_recovery_breach(s, H264_BREACH_REFERENCE);
         h264_fail(diag, error, "memory_management_control_operation", h->mmco_count,
                   "names a picture that is not there");

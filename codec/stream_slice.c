@@ -188,6 +188,8 @@ int h264_stream_place_slice(struct h264_stream *s, const struct h264_sps *sps,
         return H264_OK;
     case ASTRAY:
         h264_picture_damage(s->cur);
+        if (h->nal_ref_idc && !s->cur->nal_ref_idc)
+            h264_recovery_breach(s, H264_BREACH_ORDER); /* it may be a reference */
         return h264_fail(diag, H264_ERR_DATA, "frame_num", h->frame_num,
                          "differs within an access unit");
     case DUPLICATE:

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Breaches between pictures, by frame_num, POC, fields and IDR pictures, tell of lost, repeated or
- * foreign data: until the next IDR picture or recovery point, pictures that rest on what was before
- * are damaged. test_breach_units.c has those of units, sets, tools and slices.
+ * Breaches between pictures, by frame_num, POC and IDR pictures, tell of lost, repeated or foreign
+ * data: until the next IDR picture or recovery point, pictures that rest on what was before are
+ * damaged. test_breach_fields.c has those of fields, test_breach_units.c those of units, sets,
+ * tools and slices.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -70,6 +71,7 @@ static void test_missing_name(void **state)
     slice(&c, REF_P(.frame_num = 2, .poc_lsb = 4, .mmco = {{1, 7}}));
     slice(&c, REF_P(.frame_num = 3, .poc_lsb = 6));
     flush(&c);
+    assert_int_equal(c.decoded[2]->damage.corrupt, 1);
     assert_int_equal(doubted_before(&c, 2), 0);
     assert_int_equal(doubted_before(&c, 3), 3);
     close_stream(&c);
@@ -92,6 +94,59 @@ static void test_other_sequence(void **state)
     assert_int_not_equal(c.decoded[3]->damage.latest, 0);
     assert_int_equal(c.decoded[4]->damage.latest, 0);
     close_stream(&c);
+}
+
+/* Another size without an IDR picture: decoding begins again at an intra picture, which follows
+ * what is not there. */
+static void test_other_size(void **state)
+{
+    struct ctx c = plain_ctx(4, 2);
+    open_stream(&c);
+    low_delay_run(&c, 2);
+    c.sps.mb_width = 5;
+    send_sets(&c);
+    slice(&c, (struct slice_fields){.ref_idc = 1, .type = H264_I, .frame_num = 2, .poc_lsb = 4});
+    slice(&c, REF_P(.frame_num = 3, .poc_lsb = 6));
+    slice(&c, IDR(.idr_pic_id = 1));
+    flush(&c);
+    assert_int_equal(c.decoded_count, 5);
+    for (unsigned i = 0; i < 5; i++)
+        assert_int_equal(c.decoded[i]->damage.latest != 0, i == 2 || i == 3);
+    close_stream(&c);
+}
+
+/* P pictures where the SPS allows no reference frames (7.4.2.1.1); more than three are a habit. */
+static void test_no_references(void **state)
+{
+    struct ctx c = plain_ctx(0, 1);
+    open_stream(&c);
+    low_delay_run(&c, 6);
+    flush(&c);
+    for (unsigned i = 0; i < 6; i++)
+        assert_int_equal(c.decoded[i]->damage.corrupt, i >= 1 && i <= 3);
+    close_stream(&c);
+}
+
+/* Of the slices of an access unit the first has lost its nal_ref_idc: pictures behind it may lack a
+ * reference. */
+static void test_astray_reference(void **state)
+{
+    for (unsigned ref_idc = 0; ref_idc < 2; ref_idc++) {
+        struct ctx c = plain_ctx(4, 2);
+        open_stream(&c);
+        low_delay_run(&c, 2);
+        c.tag = 1;
+        slice(&c, NONREF_B(.frame_num = 2, .poc_lsb = 4));
+        struct slice_fields other = {
+            .ref_idc = ref_idc, .type = H264_P, .first_mb = 3, .frame_num = 9, .poc_lsb = 4};
+        assert_int_equal(slice(&c, other), H264_ERR_DATA);
+        c.tag = 2;
+        slice(&c, REF_P(.frame_num = 2, .poc_lsb = 6));
+        flush(&c);
+        assert_int_equal(c.decoded[2]->damage.corrupt, 1);
+        assert_int_equal(doubted_before(&c, 3) != 0, ref_idc);
+        close_stream(&c);
+    }
 }
 
 /* Headers of an access unit whose frame_num differs from slice to slice: one picture, marked. */
@@ -259,116 +314,6 @@ static void test_two_in_unit(void **state)
     close_stream(&c);
 }
 
-static struct slice_fields field_of(unsigned structure, bool idr, unsigned frame)
-{
-    return (struct slice_fields){.idr = idr,
-                                 .field = structure,
-                                 .ref_idc = 1,
-                                 .type = idr ? H264_I : H264_P,
-                                 .frame_num = frame,
-                                 .poc_lsb = 4 * frame + (structure == REC_BOTTOM)};
-}
-
-/* What stands in the place of a second field: nothing, which is legal; a slice whose header is
- * broken; a unit whose header is; a unit of a reserved type. */
-static void test_lost_field(void **state)
-{
-    static const uint8_t units[4][6] = {
-        {0}, {0, 0, 1, 0x41, 0xff, 0x80}, {0, 0, 1, 0xc1, 0x9a, 0x80}, {0, 0, 1, 0x77, 0x9a, 0x80}};
-    for (unsigned way = 0; way < 4; way++) {
-        struct ctx c = plain_ctx(4, 1);
-        c.sps.field_coding = 1;
-        c.sps.log2_max_poc_lsb = 8;
-        open_stream(&c);
-        for (unsigned i = 0; i < 5; i++) {
-            c.tag = i;
-            if (i != 3)
-                slice(&c, field_of(i & 1 ? REC_BOTTOM : REC_TOP, i == 0, i / 2));
-            else if (way)
-                h264_stream_feed(c.s, units[way], 6, c.tag, &c.diag);
-        }
-        flush(&c);
-        assert_int_equal(c.decoded_count, 4);
-        assert_int_equal(c.decoded[0]->damage.second_lost, 0);
-        assert_int_equal(c.decoded[2]->damage.second_lost, way > 0);
-        assert_int_equal(doubted_before(&c, 3), way == 1 || way == 2 ? 3 : 0);
-        close_stream(&c);
-    }
-}
-
-/* What stands in the place of a first field: a slice whose header is broken, a delimiter with more
- * than its two bytes, a data partition without its slice. The second field and the next first one
- * look like a pair. */
-static void test_lost_first_field(void **state)
-{
-    static const uint8_t units[4][7] = {{0},
-                                        {0, 0, 1, 0x01, 0xff, 0x80, 0x80},
-                                        {0, 0, 1, 0x09, 0xf0, 0x80, 0x80},
-                                        {0, 0, 1, 0x03, 0xf0, 0x80, 0x80}};
-    for (unsigned way = 0; way < 4; way++) {
-        struct ctx c = plain_ctx(4, 1);
-        c.sps.field_coding = 1;
-        c.sps.log2_max_poc_lsb = 8;
-        open_stream(&c);
-        for (unsigned i = 0; i < 10; i++) {
-            struct slice_fields f = field_of(i & 1 ? REC_BOTTOM : REC_TOP, i == 0, i / 2);
-            f.ref_idc = i < 2;
-            f.frame_num = i / 2 > 0;
-            c.tag = i;
-            if (i != 4 || !way)
-                slice(&c, f);
-            else
-                h264_stream_feed(c.s, units[way], 7, c.tag, &c.diag);
-        }
-        flush(&c);
-        assert_int_equal(c.decoded_count, way ? 9 : 10);
-        assert_int_equal(c.decoded[2]->damage.second_lost, 0);
-        assert_int_equal(c.decoded[4]->damage.second_lost, way > 0);
-        assert_int_equal(c.decoded[4]->paired, 1);
-        assert_int_equal(c.decoded[8]->damage.second_lost, way > 0);
-        close_stream(&c);
-    }
-}
-
-/* Behind a lost unit a pair of fields in another order is doubted. An IDR picture or a coded frame
- * ends that: which fields belong together is certain again. */
-static void test_order_of_pairs(void **state)
-{
-    static const uint8_t lost[7] = {0, 0, 1, 0x01, 0xff, 0x80, 0x80};
-    enum { NOTHING, AN_IDR, A_FRAME, WAYS };
-    for (unsigned way = 0; way < WAYS; way++) {
-        struct ctx c = plain_ctx(4, 1);
-        c.sps.field_coding = 1;
-        c.sps.log2_max_poc_lsb = 8;
-        open_stream(&c);
-        slice(&c, field_of(REC_TOP, true, 0));
-        slice(&c, field_of(REC_BOTTOM, false, 0));
-        h264_stream_feed(c.s, lost, 7, c.tag, &c.diag);
-        if (way == A_FRAME)
-            slice(&c, (struct slice_fields){.type = H264_P, .frame_num = 1, .poc_lsb = 4});
-        struct slice_fields first = {.idr = way == AN_IDR,
-                                     .idr_pic_id = 1,
-                                     .field = REC_BOTTOM,
-                                     .ref_idc = way == AN_IDR,
-                                     .type = way == AN_IDR ? H264_I : H264_P,
-                                     .frame_num = way != AN_IDR,
-                                     .poc_lsb = way == AN_IDR ? 0 : 8};
-        struct slice_fields second = first;
-        second.field = REC_TOP;
-        second.idr = 0;
-        second.type = H264_P;
-        second.poc_lsb++;
-        slice(&c, first);
-        slice(&c, second);
-        flush(&c);
-        const struct h264_picture *pair = c.decoded[way == A_FRAME ? 3 : 2];
-        assert_int_equal(pair->structure, REC_BOTTOM);
-        assert_int_equal(pair->paired, 1);
-        assert_int_equal(pair->damage.second_lost, way == NOTHING);
-        close_stream(&c);
-    }
-}
-
 /* POC of frames are intervals: that of the third one lies around the second one's. */
 static void test_poc_interval(void **state)
 {
@@ -403,9 +348,9 @@ int main(void)
         cmocka_unit_test(test_idr_poc),
         cmocka_unit_test(test_idr_twice),
         cmocka_unit_test(test_two_in_unit),
-        cmocka_unit_test(test_lost_field),
-        cmocka_unit_test(test_order_of_pairs),
-        cmocka_unit_test(test_lost_first_field),
+        cmocka_unit_test(test_other_size),
+        cmocka_unit_test(test_no_references),
+        cmocka_unit_test(test_astray_reference),
         cmocka_unit_test(test_poc_interval),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -292,8 +292,9 @@ void judge_fed(struct judge *j, struct h264_stream *s, int error)
         breach_own(j, cur->id, text_refused);
     if (same && taken && j->boundary)
         breach_pending(j, "7.4.1.2.3: a unit that begins an access unit is within a picture");
-    bool lost = error < 0 && !j->boundary; /* behind a boundary it is of the next picture */
-    if (cur && j->pending && (taken || lost)) {
+    /* behind a boundary, or in another access unit, it is of the next picture */
+    bool lost = error < 0 && !j->boundary && cur && (!s->have_tag || cur->tag == s->tag);
+    if (j->pending && (taken || lost)) {
         breach_from(j, cur->id, j->pending);
         j->pending = error < 0 ? j->pending : NULL;
     }
