@@ -9,7 +9,7 @@ const find = (name) => path.join(path.resolve(packages), "node_modules", name);
 const { chromium } = require(find("playwright-core"));
 const axe = fs.readFileSync(find("axe-core/axe.min.js"), "utf8");
 
-let browser, page, answersHeld = 0;
+let browser, page, answersMade = 0, answersGiven = 0;
 const faults = []; // of the page's script, and of its policy
 
 const steps = {
@@ -31,9 +31,10 @@ const steps = {
     }, seen);
     if (late) await page.route(late, async (route) => {
       const answer = await route.fetch();
+      answersMade++;
       await new Promise((done) => setTimeout(done, ms));
       await route.fulfill({ response: answer });
-      answersHeld++;
+      answersGiven++;
     });
     page.on("pageerror", (e) => faults.push("script: " + e.message));
     page.on("console", (m) => {
@@ -153,8 +154,9 @@ const steps = {
       while (performance.now() < end);
     }, ms);
   },
+  // Answers that open() holds back: how many were made, and how many of them given.
   async held() {
-    return answersHeld;
+    return [answersMade, answersGiven];
   },
   // The texts that the element named by open() has had.
   async seen() {

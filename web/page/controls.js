@@ -71,13 +71,15 @@ function makeSlider(name, { label, step, log, text }) {
 }
 for (const [name, kind] of Object.entries(SLIDERS)) sliders[name] = makeSlider(name, kind);
 
+let controlEvents = 0; /* a list that came by one is newer than an answer that was asked for before */
 async function loadControls() {
-  const name = chosen;
+  const name = chosen,
+    seen = controlEvents;
   const told = sources.get(name)?.told;
   if (!told?.camera || told.state !== "running") return;
   try {
     const { controls } = await askJson(`sources/${named(name)}/controls`);
-    if (name === chosen) showControls(controls);
+    if (name === chosen && seen === controlEvents) showControls(controls);
   } catch {
     if (name !== chosen) return;
     $("controls").hidden = true;

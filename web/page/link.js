@@ -167,7 +167,10 @@ function onEvent(kind, data) {
   if (removed && !linked) return; /* without a daemon all sources are */
   if (removed) forget(data.name);
   else if (kind === "source") onSource(data);
-  else if (kind === "controls" && data.name === chosen) showControls(data.controls);
+  else if (kind === "controls" && data.name === chosen) {
+    controlEvents++;
+    showControls(data.controls);
+  }
   else if (kind === "frames") onFrames(data);
   else if (kind === "daemon" && data.connected) refresh().then(onLink, () => {});
   else if (kind === "daemon")
