@@ -96,6 +96,17 @@ static void hold_refs(struct h264_picture *pic, const struct h264_slice *slice)
             h264_picture_hold_frame(pic, slice->ref[list][i].pic);
 }
 
+/* Lists of B slices are ordered by POC, which a frame that was lost does not have: another one
+ * stands at its place (8.2.4.2.3). */
+static bool lists_lack_lost(const struct h264_stream *s, const struct h264_slice *slice)
+{
+    const struct h264_sps *sps = slice->sps;
+    bool lost = false;
+    for (unsigned i = 0; slice->hdr.type == H264_B && i < s->dpb.count; i++)
+        lost |= s->dpb.entries[i].short_term && s->dpb.entries[i].pic->non_existing;
+    return lost && sps->poc_type == 0 && !sps->gaps_in_frame_num_allowed;
+}
+
 static int add_slice(struct h264_stream *s, const struct h264_pps *pps,
                      const struct h264_slice_header *h, size_t data_bit, const uint8_t *nal,
                      size_t size, struct h264_diag *diag)
@@ -133,6 +144,8 @@ static int add_slice(struct h264_stream *s, const struct h264_pps *pps,
                          "names a reference picture that is not there");
     }
     hold_refs(pic, slice);
+    if (lists_lack_lost(s, slice))
+        h264_recovery_breach_now(s, pic);
     return H264_OK;
 }
 

@@ -62,6 +62,27 @@ static void test_gap(void **state)
     }
 }
 
+/* Behind a lost reference the lists of B slices may name other pictures than they should, though
+ * all that they name came later. */
+static void test_lists_behind_loss(void **state)
+{
+    for (unsigned lost = 0; lost < 2; lost++) {
+        struct ctx c = plain_ctx(4, 2);
+        open_stream(&c);
+        slice(&c, IDR(.idr_pic_id = 0));
+        if (!lost)
+            slice(&c, REF_P(.frame_num = 1, .poc_lsb = 2));
+        slice(&c,
+              (struct slice_fields){.ref_idc = 1, .type = H264_I, .frame_num = 2, .poc_lsb = 4});
+        slice(&c, NONREF_B(.frame_num = 3, .poc_lsb = 6));
+        flush(&c);
+        assert_int_equal(c.decoded_count, 4);
+        assert_int_equal(c.decoded[1]->non_existing, lost);
+        assert_int_equal(doubted_before(&c, 3), lost ? 3 : 0);
+        close_stream(&c);
+    }
+}
+
 /* Operation 1 on a picture that is not there. */
 static void test_missing_name(void **state)
 {
@@ -338,6 +359,7 @@ int main(void)
         cmocka_unit_test(test_repeated_reference),
         cmocka_unit_test(test_gap),
         cmocka_unit_test(test_missing_name),
+        cmocka_unit_test(test_lists_behind_loss),
         cmocka_unit_test(test_other_sequence),
         cmocka_unit_test(test_astray),
         cmocka_unit_test(test_repeated_picture),

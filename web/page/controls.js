@@ -71,7 +71,7 @@ function makeSlider(name, { label, step, log, text }) {
 }
 for (const [name, kind] of Object.entries(SLIDERS)) sliders[name] = makeSlider(name, kind);
 
-let controlEvents = 0; /* a list that came by one is newer than an answer that was asked for before */
+let controlEvents = 0; /* what one tells is newer than an answer that was asked for before it */
 async function loadControls() {
   const name = chosen,
     seen = controlEvents;
