@@ -126,8 +126,7 @@ static void judge_order(struct h264_stream *s, const uint8_t *nal, size_t size)
     }
     if (h264_stream_breach_counts(s, H264_RULE_POC, met) || twice) {
         h264_picture_damage(s->cur);
-        /* a field may be a reference that has lost its nal_ref_idc: then the other field is alone
-         */
+        /* a field may be a reference without its nal_ref_idc: then the other field is alone */
         if (pic->nal_ref_idc || (pic->structure != REC_FRAME && !twice))
             h264_recovery_breach(s, H264_BREACH_ORDER);
     }
