@@ -12,6 +12,15 @@
 
 #include "streamctx.h"
 
+static struct ctx open_fields(void)
+{
+    struct ctx c = plain_ctx(4, 1);
+    c.sps.field_coding = 1;
+    c.sps.log2_max_poc_lsb = 8;
+    open_stream(&c);
+    return c;
+}
+
 static struct slice_fields field_of(unsigned structure, bool idr, unsigned frame)
 {
     return (struct slice_fields){.idr = idr,
@@ -29,10 +38,7 @@ static void test_lost_field(void **state)
     static const uint8_t units[4][6] = {
         {0}, {0, 0, 1, 0x41, 0xff, 0x80}, {0, 0, 1, 0xc1, 0x9a, 0x80}, {0, 0, 1, 0x77, 0x9a, 0x80}};
     for (unsigned way = 0; way < 4; way++) {
-        struct ctx c = plain_ctx(4, 1);
-        c.sps.field_coding = 1;
-        c.sps.log2_max_poc_lsb = 8;
-        open_stream(&c);
+        struct ctx c = open_fields();
         for (unsigned i = 0; i < 5; i++) {
             c.tag = i;
             if (i != 3)
@@ -59,10 +65,7 @@ static void test_lost_first_field(void **state)
                                         {0, 0, 1, 0x09, 0xf0, 0x80, 0x80},
                                         {0, 0, 1, 0x03, 0xf0, 0x80, 0x80}};
     for (unsigned way = 0; way < 4; way++) {
-        struct ctx c = plain_ctx(4, 1);
-        c.sps.field_coding = 1;
-        c.sps.log2_max_poc_lsb = 8;
-        open_stream(&c);
+        struct ctx c = open_fields();
         for (unsigned i = 0; i < 10; i++) {
             struct slice_fields f = field_of(i & 1 ? REC_BOTTOM : REC_TOP, i == 0, i / 2);
             f.ref_idc = i < 2;
@@ -90,10 +93,7 @@ static void test_order_of_pairs(void **state)
     static const uint8_t lost[7] = {0, 0, 1, 0x01, 0xff, 0x80, 0x80};
     enum { NOTHING, AN_IDR, A_FRAME, WAYS };
     for (unsigned way = 0; way < WAYS; way++) {
-        struct ctx c = plain_ctx(4, 1);
-        c.sps.field_coding = 1;
-        c.sps.log2_max_poc_lsb = 8;
-        open_stream(&c);
+        struct ctx c = open_fields();
         slice(&c, field_of(REC_TOP, true, 0));
         slice(&c, field_of(REC_BOTTOM, false, 0));
         h264_stream_feed(c.s, lost, 7, c.tag, &c.diag);
@@ -126,10 +126,7 @@ static void test_order_of_pairs(void **state)
  * its nal_ref_idc. A frame would be one that came twice. */
 static void test_poc_of_field(void **state)
 {
-    struct ctx c = plain_ctx(4, 1);
-    c.sps.field_coding = 1;
-    c.sps.log2_max_poc_lsb = 8;
-    open_stream(&c);
+    struct ctx c = open_fields();
     for (unsigned i = 0; i < 4; i++)
         slice(&c, field_of(i & 1 ? REC_BOTTOM : REC_TOP, i == 0, i / 2));
     struct slice_fields first = field_of(REC_TOP, false, 2);
