@@ -108,7 +108,7 @@
 #define SPLIT_CANDIDATES         3              /* times a batch, to choose from | measured */
 /* pictures that share a batch's blocks | by design: too few for an average */
 #define SPLIT_LEAST_SHARED       8
-#define SPLIT_WORTH_SECONDS      0.1            /* s of all coders: a queue worth help | measured */
+#define SPLIT_WORTH_MS           100            /* ms of all coders: worth help | measured */
 /* s of all coders: video so short is not worth memory of the GPU | measured */
 #define SPLIT_AUTO_SECONDS       1.0
 /* 1/n of the coders, idle: the GPU is the encoders' | by design: cores are left over */

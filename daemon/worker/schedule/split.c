@@ -156,8 +156,9 @@ bool split_worth(const struct schedule *s)
 {
     if (s->split.all || !s->entropy.first)
         return s->entropy.first != NULL;
-    return !split_is_encoders(s) &&
-           cpu_seconds_a_byte(s) * (double)s->entropy.bytes > SPLIT_WORTH_SECONDS && split_joins(s);
+    double worth = 1e-3 * tuned(s->setting.tuning.worth, SPLIT_WORTH_MS);
+    return !split_is_encoders(s) && cpu_seconds_a_byte(s) * (double)s->entropy.bytes > worth &&
+           split_joins(s);
 }
 
 /* ---- the choice ---- */

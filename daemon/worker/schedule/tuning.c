@@ -41,6 +41,7 @@ static const struct tuning_name names[] = {
     NAME(ready, 4096),
     NAME(choice, CHOICE_BYTES),
     NAME(join, JOIN_WAITING),
+    NAME(worth, 1000),
     NAME(idle, 1024),
     NAME(cavlc, CAVLC_BOTH),
     NAME(early, 64),

@@ -24,6 +24,7 @@ struct split_tuning {
     uint32_t ready;                /* READY pictures: beyond that fewer batches */
     uint32_t choice;               /* enum split_choice */
     uint32_t join;                 /* enum split_join */
+    uint32_t worth;                /* ms of all coders: a queue that is worth help */
     uint32_t cavlc;                /* enum split_cavlc */
     uint32_t early;                /* pictures of a stream that are never the GPU's */
     uint32_t awake;                /* coders that expect a live picture, at most */
