@@ -63,9 +63,9 @@ static void print_stages(const struct bench *b)
     }
     printf("  %-26s %10.3f %12.3f\n", "passed (queues overlap)", run->seconds,
            run->seconds * 1e3 / frames);
-    printf("  bytes in %.1f MB, uploaded %.1f MB, delivered %.1f MB\n",
+    printf("  bytes in %.1f MB, uploaded %.1f MB, delivered %.1f MB, over the bus %.1f MB\n",
            (double)run->total.bytes_in * 1e-6, (double)run->total.bytes_uploaded * 1e-6,
-           (double)run->total.bytes_delivered * 1e-6);
+           (double)run->total.bytes_delivered * 1e-6, (double)run->total.bytes_over_bus * 1e-6);
 }
 
 static void print_percentiles(const char *name, const struct percentiles *p)
@@ -276,6 +276,7 @@ static void write_runs(const struct bench *b, struct json *j)
     json_int(j, "in", (int64_t)s->bytes_in);
     json_int(j, "uploaded", (int64_t)s->bytes_uploaded);
     json_int(j, "delivered", (int64_t)s->bytes_delivered);
+    json_int(j, "over_bus", (int64_t)s->bytes_over_bus);
     json_close(j, '}');
 }
 

@@ -76,6 +76,7 @@ static void stats_add(struct pelton_stats *t, const struct pelton_stats *s)
     t->libavcodec |= s->libavcodec;
     t->warnings |= s->warnings;
     t->pictures += s->pictures;
+    t->bytes_over_bus += s->bytes_over_bus;
     t->wall = s->wall > t->wall ? s->wall : t->wall;
     for (int i = 0; i < PELTON_MEMORY_MOST; i++) {
         t->worker_gpu[i] =

@@ -559,6 +559,10 @@ struct pelton_stats {
     uint32_t warnings; /* enum pelton_warnings */
     uint32_t reserved_end;
     uint64_t pictures; /* decoded: frames, and fields of frames that are coded apart */
+    /* All that crossed between host memory and the device's for it, both ways: slices, records,
+     * and frames that were delivered in host memory. bytes_uploaded is the part of it that
+     * reconstruction fetched. */
+    uint64_t bytes_over_bus;
 };
 /* The totals of a stream, also after its end. */
 static inline int pelton_stats(struct pelton_stream *stream, int timeout_ms,

@@ -175,7 +175,8 @@ void wire_info_to(const Pelton__Info *in, struct pelton_info *out)
     X(gpu_entropy_bytes)                                                                           \
     X(libavcodec)                                                                                  \
     X(warnings)                                                                                    \
-    X(pictures)
+    X(pictures)                                                                                    \
+    X(bytes_over_bus)
 
 void wire_stats_from(const struct pelton_stats *in, Pelton__StatsReply *out)
 {

@@ -198,7 +198,7 @@ def read(paths, args):
     bus = 0
     for reader in readers:
         stats = reader.stream.stats()
-        bus += stats.bytes_uploaded + stats.bytes_delivered
+        bus += stats.bytes_over_bus
         reader.stream.close()
     return sums, seconds, bus
 

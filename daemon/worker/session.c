@@ -200,6 +200,7 @@ static void fill_stats(struct session *s, struct pelton_stats *out)
     out->memory_gpu = s->ended_ns ? s->peak_gpu : gpu_bytes(s);
     engine_memory(s->engine, out);
     out->bytes_uploaded = gpu.upload_bytes;
+    out->bytes_over_bus += gpu.upload_bytes + (out->libavcodec ? 0 : out->bytes_delivered);
     out->device_bandwidth = s->engine->bandwidth.bytes_per_second;
     out->gpu_upload = gpu.seconds[RECON_UPLOAD];
     out->gpu_classify = gpu.seconds[RECON_CLASSIFY];

@@ -40,6 +40,19 @@ static void batch_sum(struct entropy_gpu *g, const struct entropy_batch *b, int6
     g->sum.largest += (double)b->largest;
 }
 
+/* Slices to the device; from there what has no place on it. */
+static uint64_t bytes_over_bus(const struct picture *p, uint32_t coeff_blocks)
+{
+    const struct h264_picture *pic = p->pic;
+    uint64_t bytes = p->entropy.bytes + pic->slice_count * sizeof(struct ent_slice);
+    if (coeff_blocks && p->coeffs == LIVES_HOST)
+        bytes += (uint64_t)coeff_blocks * SPLIT_BLOCK_BYTES;
+    if (coeff_blocks && p->records == LIVES_HOST)
+        bytes += (uint64_t)pic->mb_count * (sizeof(struct rec_mb) + sizeof(struct rec_motion) +
+                                            sizeof(struct h264_mb_syntax));
+    return bytes;
+}
+
 /* The batch is over: its pictures are decoded, or refused. With the lock. */
 void entropy_batch_settle(struct entropy_gpu *g, struct entropy_batch *b)
 {
@@ -50,6 +63,7 @@ void entropy_batch_settle(struct entropy_gpu *g, struct entropy_batch *b)
     for (uint32_t i = 0; i < b->count; i++) {
         struct picture *p = b->parts[i].picture;
         late += split_is_late(s, p);
+        session_of(p->window)->stats.bytes_over_bus += bytes_over_bus(p, b->parts[i].coeff_blocks);
         if (b->parts[i].coeff_blocks)
             gpu_entropy_done(s, p, b->parts[i].coeff_blocks, now);
         else

@@ -38,6 +38,7 @@ struct motion_batch {
         bool added;     /* to the work; else it is as it was */
         uint32_t index; /* in the work */
         uint32_t kinds; /* DER_*, once it is done */
+        uint64_t bytes; /* over the bus */
         int error;      /* H264_OK: its records are good */
     } parts[MOTION_PICTURES];
 };
@@ -160,6 +161,18 @@ static struct gpu_motion_picture motion_picture_of(const struct picture *p, cons
         .to_still = arrays->col_zero};
 }
 
+/* What of it crosses between host and device, both ways. */
+static uint64_t bytes_over_bus(const struct picture *p)
+{
+    const uint64_t n = p->pic->mb_count;
+    uint64_t bytes = p->pic->arrays.col_zero ? n * sizeof(uint16_t) : 0;
+    bytes += motion_gpu_wants_host(p) ? n * sizeof(struct rec_motion) : 0;
+    if (is_from_host(p))
+        return bytes + n * (sizeof(struct rec_mb) + sizeof(struct rec_motion) +
+                            sizeof(struct h264_mb_syntax));
+    return bytes + (motion_gpu_wants_host(p) ? n * sizeof(struct rec_mb) : 0);
+}
+
 /* GPU_ERR_NOMEM: the batch is full. */
 static int add_picture(struct gpu_motion_batch *work, const struct picture *p, uint32_t *index)
 {
@@ -186,6 +199,7 @@ static int batch_submit(struct motion_gpu *m, struct motion_batch *b, uint32_t *
         if (err == GPU_ERR_NOMEM && added)
             break;
         b->parts[i].added = err == GPU_OK;
+        b->parts[i].bytes = err == GPU_OK ? bytes_over_bus(p) : 0;
         added += err == GPU_OK;
     }
     *left = b->count - i;
@@ -254,11 +268,14 @@ static void batch_settle(struct motion_gpu *m, struct motion_batch *b)
 {
     struct schedule *s = &m->engine->schedule;
     int64_t now = now_ns();
-    for (uint32_t i = 0; i < b->count; i++)
+    for (uint32_t i = 0; i < b->count; i++) {
+        struct picture *p = b->parts[i].picture;
+        session_of(p->window)->stats.bytes_over_bus += b->submitted ? b->parts[i].bytes : 0;
         if (b->parts[i].kinds & DER_BAD)
-            gpu_motion_refused(s, b->parts[i].picture, part_is_intact(b, i), now);
+            gpu_motion_refused(s, p, part_is_intact(b, i), now);
         else
-            picture_derived(m, b->parts[i].picture, b->parts[i].error, now);
+            picture_derived(m, p, b->parts[i].error, now);
+    }
     b->count = 0;
     b->work = NULL;
     m->busy--;
