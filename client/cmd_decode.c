@@ -107,12 +107,16 @@ static void decode_print_warnings(struct decode *d)
         ui_log(LOG_WARNING, "%s: its VUI is broken, and left out", d->source.name);
 }
 
-/* A start beyond the end is a mistake of its own. */
+/* A start beyond the end is a mistake of its own. Within the file options may leave no frame. */
 static int decode_check_start(const struct decode *d)
 {
     int64_t start_us = d->o->read.start_us, length_us = d->info.duration_us;
+    bool partial = d->o->read.duration_us > 0 || d->o->read.skip || d->o->read.max_fps > 0 ||
+                   d->o->read.on_error == PELTON_ON_ERROR_DROP;
     char hint[80] = "pelton probe tells the duration";
     if (d->state.frames > 0 || start_us <= 0)
+        return 0;
+    if (partial && (length_us <= 0 || start_us < length_us))
         return 0;
     if (length_us > 0)
         snprintf(hint, sizeof(hint), "the stream lasts %.3f s", (double)length_us * 1e-6);

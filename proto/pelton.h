@@ -299,7 +299,9 @@ struct pelton_open_params {
     double max_fps;
     uint32_t loops; /* with loop: number of passes; 0: no end */
     enum pelton_on_error on_error;
-    int64_t start_us;    /* microseconds of the source from its start; 0, -1: the start */
+    /* Microseconds of the source from its start; 0, -1: the start. Beyond the end the stream ends
+     * without a frame and without a failure. */
+    int64_t start_us;
     int64_t duration_us; /* 0, -1: to the end */
     /* Frames to decode; 0: all. Frames that policy, skip, max_fps or on_error leave out count here.
      */
@@ -328,8 +330,8 @@ struct pelton_open_params {
      * place in this list. A number past the end ends the stream with PELTON_ERR_INPUT. n_wanted 0:
      * all frames. Borrowed for the call. */
     const struct pelton_frame_range *wanted;
-    /* The same by times: microseconds of the frames' pts. The frame that is shown then comes. Not
-     * together with wanted. */
+    /* The same by times: microseconds of the frames' pts. The frame that is shown then comes. A
+     * time past the end ends the stream with PELTON_ERR_INPUT. Not together with wanted. */
     const int64_t *wanted_us;
     uint32_t n_wanted, n_wanted_us; /* at most PELTON_MAX_WANTED */
     /* Access units of the H.264 stream as they came, and nothing is decoded. Frames of a camera

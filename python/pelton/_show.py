@@ -94,6 +94,7 @@ def _spread(source: Any, count: int, options: Any) -> List[np.ndarray]:
         raise errors.InputError(f"{source}: the duration is not known",
                                 "give contact_sheet a list of frames")
     out = []
+    options = {"duration": duration, **options}  # sound may last longer: no frame, no failure
     for i in range(count):
         with open(source, start=duration * i / count, **options) as s:
             frame = s.read()

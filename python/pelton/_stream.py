@@ -293,7 +293,21 @@ class Stream:
             self._last = bool(got[-1].flags & 8)
             return got
         self._raise_end()
+        self._check_start()
         return []
+
+    def _check_start(self) -> None:
+        """A start beyond the end is a mistake. Within the file options may leave all frames out."""
+        had, length = self._options, self.info.duration_us
+        if had.start_us <= 0 or self._place.uri or self._next_sequence:
+            return
+        partial = (had.duration_us > 0 or had.skip or had.max_fps > 0
+                   or had.on_error == ON_ERROR["drop"])
+        if partial and not 0 < length <= had.start_us:
+            return
+        raise errors.InputError(
+            f"{self.name}: no frame at or after {had.start_us / 1e6:g} s, where start= begins",
+            f"the file lasts {length / 1e6:.3f} s" if length > 0 else "its duration is not known")
 
     def _ask(self) -> None:
         if self._options.policy and not self._credit and not self._conn.dead:
@@ -383,7 +397,7 @@ class Stream:
         """A stream of these frames of the same file, in this order: by their numbers from 0, or by
         times in seconds, as frame.time has them (the frame that is shown then). Each frame has its
         `number`. Only pictures that these frames need are decoded. Rising numbers are the fastest.
-        Raises InputError where a number is past the end."""
+        Raises InputError where a number or a time is past the end."""
         had = self._options
         options = _proto.Open(uri=had.uri, name=had.name, pix_fmt=had.pix_fmt,
                               width=had.width, height=had.height, crop=had.crop,
@@ -543,7 +557,8 @@ def open(source: Source, device: Optional[str] = None, *, policy: Optional[str] 
     mean, std   of floats: (value - mean) / std, for each channel or for all
     batch       read() gives so many frames at once, as a Batch: one array of all of them. Less at
                 the stream's end. Needs policy "lossless"; of cameras that pelton develops none
-    start, duration   seconds of the source
+    start, duration   seconds of the source. Where a file has no frame at or after start, read()
+                raises InputError
     frames      number of frames to decode; 0: all
     loop        reads a file again from its start
     realtime    reads a file at its own pace

@@ -29,10 +29,26 @@ def formats(args, daemon, folder):
         equal(got, framemd5(args, daemon, path, "-pix_fmt", fmt), f"{fmt} of yuv420p")
 
 
+def beyond(daemon, path):
+    """A start beyond the end is an error that names the length, and no loop without an end."""
+    ts = path + ".ts"
+    subprocess.run(["ffmpeg", "-v", "error", "-y", "-i", path, "-c", "copy", ts], check=True)
+    for file in (path, ts):
+        for options in ({}, {"duration": 1}, {"skip": "nonkey"}, {"loop": True}):
+            with pelton.open(file, socket=daemon.socket, start=100, **options) as s:
+                raises(pelton.InputError, lambda: s.read(timeout=20),
+                       f"no frame at or after 100 s, where start= begins (the file lasts "
+                       f"{s.duration:.3f} s")
+                raises(pelton.InputError, s.read, "no frame at or after 100 s")
+    with pelton.open(path, socket=daemon.socket, start=0.161, duration=0.001) as s:
+        equal(s.read(), None, "a part between two frames is empty")
+
+
 def parts(args, daemon, path):
     with pelton.open(path, socket=daemon.socket, start=0.16, duration=0.2) as s:
         got = [md5(f) for f in s]
     equal(got, framemd5(args, daemon, path, "-ss", "0.16", "-t", "0.2"), "start and duration")
+    beyond(daemon, path)
     with pelton.open(path, socket=daemon.socket, frames=3) as s:
         equal([f.sequence for f in s], [0, 1, 2], "three frames")
         equal(s.read(), None, "None after the end")

@@ -53,7 +53,9 @@ def one_file(name, path, rng):
         got, _, _ = frames_of(s.frames_at(times=times))
         equal([f[0] for f in got], numbers, f"{name}: by time")
     raises(pelton.InputError, lambda: frames_of(pelton.open(path, at=[0, n])),
-           f"ends before frame {n}")
+           f"ends before frame {n}: it has {n}")
+    raises(pelton.InputError, lambda: frames_of(pelton.open(path).frames_at(times=[0.5, 99])),
+           "no frame is shown at 99.000 s: the file ends at")
 
 
 def refusals(path):

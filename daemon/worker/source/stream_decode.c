@@ -112,6 +112,8 @@ static bool next_loop(struct stream *st)
     const struct session *s = st->session;
     if (!s->params.loop || st->enough || st->failed || st->pictures == 0)
         return false;
+    if (!st->frames && !stream_gives_units(st))
+        return false; /* the range has none, and no pass would have one */
     if (s->params.loops && ++st->loops >= s->params.loops)
         return false;
     if (source_rewind(&st->source)) {
@@ -419,7 +421,8 @@ void stream_thread_main(void *session)
             run(st);
         if (!st->failed && !stream_stopped(st)) {
             stream_give_info(st, true, "", "");
-            if (st->pictures == 0 && !s->probe_only) {
+            /* behind the last key picture there may be none: then the reader names the start */
+            if (st->pictures == 0 && !s->probe_only && st->start_pts == TIMESTAMPS_NONE) {
                 char cause[256];
                 snprintf(cause, sizeof(cause), "%.120s: %s", s->name,
                          !st->tag                 ? "there is no frame in it"

@@ -155,6 +155,35 @@ static bool index_make(struct stream *st, uint64_t identity)
     return true;
 }
 
+/* The end by the container or, where that is later, by the last frame and its distance to the one
+ * before it. Microseconds. */
+static int64_t end_of_file(const struct stream *st)
+{
+    const struct file_index *x = st->selection.chosen.index;
+    const AVFormatContext *format = st->source.format;
+    int64_t last = x->pts[x->frames - 1], step = x->frames > 1 ? last - x->pts[x->frames - 2] : 1;
+    int64_t by_frames = av_rescale_q(last + step, st->source.stream->time_base, AV_TIME_BASE_Q);
+    if (format->duration == AV_NOPTS_VALUE)
+        return by_frames;
+    int64_t start = format->start_time == AV_NOPTS_VALUE ? 0 : format->start_time;
+    return FFMAX(by_frames, start + format->duration);
+}
+
+/* False: at one of the times that are wanted no frame is shown any more. */
+static bool times_within(struct stream *st, const struct pelton_open_params *p)
+{
+    int64_t end = end_of_file(st), latest = INT64_MIN;
+    char what[120];
+    for (uint32_t i = 0; i < p->n_wanted_us; i++)
+        latest = FFMAX(latest, p->wanted_us[i]);
+    if (latest <= end)
+        return true;
+    snprintf(what, sizeof(what), "no frame is shown at %.3f s: the file ends at %.3f s",
+             (double)latest * 1e-6, (double)end * 1e-6);
+    fail_choice(st, PELTON_ERR_INPUT, what, "times are those of the frames, in seconds");
+    return false;
+}
+
 bool stream_choose(struct stream *st)
 {
     const struct pelton_open_params *p = &st->session->params;
@@ -171,6 +200,8 @@ bool stream_choose(struct stream *st)
     }
     c->index = index_cache_find(st->engine->indexes, identity);
     if (!c->index && !index_make(st, identity))
+        return false;
+    if (c->index->frames && !times_within(st, p))
         return false;
     if (!c->index->frames || chosen_resolve(c, p, av_q2d(st->source.stream->time_base), &past))
         return true;
