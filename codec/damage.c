@@ -44,19 +44,29 @@ static void recovery_without_idr(struct h264_recovery_state *r, const struct h26
                                       .foreign_next = r->foreign_next};
 }
 
-static void recovery_announce(struct h264_recovery_state *r, const struct h264_picture *pic,
-                              uint32_t frame_num)
+/* Decoding may start at the picture itself, so it predicts from none before. A message before
+ * another one was that of a lost picture. */
+static bool recovery_is_possible(const struct h264_recovery_state *r,
+                                 const struct h264_picture *pic, const struct h264_slice_header *h)
 {
+    bool intra = h->type == H264_I || h->type == H264_SI;
+    return intra || r->leading || pic->recovery.recovery_frame_cnt;
+}
+
+static void recovery_announce(struct h264_recovery_state *r, const struct h264_picture *pic,
+                              const struct h264_slice_header *h)
+{
+    bool possible = recovery_is_possible(r, pic, h);
     if (pic->recovery.broken_link_flag && !r->leading) {
         r->leading = true;
         r->hide = false;
         r->leading_poc = pic->output_poc;
     }
-    if (r->pending)
+    if (r->pending || !possible)
         return;
     r->pending = true;
     r->from_id = pic->id;
-    r->from_frame_num = frame_num;
+    r->from_frame_num = h->frame_num;
     r->frame_cnt = pic->recovery.recovery_frame_cnt;
 }
 
@@ -124,6 +134,13 @@ static void picture_inherit_doubt(struct h264_recovery_state *r, struct h264_pic
         pic->damage.latest = r->foreign;
 }
 
+/* Decoding may start at pic (recovery_frame_cnt 0), and did not. */
+static bool is_exact_at_once(const struct h264_recovery_state *r, const struct h264_picture *pic)
+{
+    return !pic->idr && pic->recovery.present && !pic->recovery.recovery_frame_cnt &&
+           r->from_id == pic->id && !r->pending && !r->leading;
+}
+
 void h264_recovery_begin(struct h264_stream *s, const struct h264_slice_header *h,
                          struct h264_picture *pic)
 {
@@ -133,6 +150,7 @@ void h264_recovery_begin(struct h264_stream *s, const struct h264_slice_header *
         pic->damage.clean = pic->first_field->damage.clean;
         pic->damage.missing = pic->first_field->damage.missing;
         pic->damage.unrecovered = pic->first_field->damage.unrecovered;
+        pic->damage.at_once = pic->first_field->damage.at_once;
         picture_inherit_doubt(r, pic);
         return;
     }
@@ -144,11 +162,13 @@ void h264_recovery_begin(struct h264_stream *s, const struct h264_slice_header *
     else if (!s->started)
         recovery_without_idr(r, pic);
     if (!pic->idr && pic->recovery.present)
-        recovery_announce(r, pic, h->frame_num);
+        recovery_announce(r, pic, h);
     if (r->pending && recovery_frames_since(s, h->frame_num) >= r->frame_cnt &&
         (h->nal_ref_idc || id == r->from_id))
         recovery_reach(r, pic);
-    pic->damage.clean = pic->output_poc >= r->clean_poc ? r->clean : r->clean_before;
+    pic->damage.at_once = is_exact_at_once(r, pic);
+    pic->damage.clean =
+        pic->output_poc >= r->clean_poc && !pic->damage.at_once ? r->clean : r->clean_before;
     pic->damage.missing = r->lost ? r->lost : h264_damage_of(id);
     picture_inherit_doubt(r, pic);
     if (r->leading && pic->output_poc < r->leading_poc) {

@@ -181,6 +181,7 @@ struct h264_damage {
     uint32_t doubt, doubt_id;
     uint8_t corrupt;     /* latest is not 0 */
     uint8_t unrecovered; /* not for output: decoding started after its references */
+    uint8_t at_once; /* a recovery point that is exact by itself: it rests on no earlier damage */
     /* The frame of a first field that stays alone is damaged: a unit behind it was lost. Set before
      * next_output gives it. */
     uint8_t second_lost;

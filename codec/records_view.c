@@ -4,6 +4,7 @@
  * picture here.
  */
 #include "codec/arrays.h"
+#include "codec/damage.h"
 #include "codec/h264_error.h"
 #include "codec/slice_records.h"
 
@@ -192,11 +193,14 @@ static void damage_raise(struct h264_picture *pic, uint32_t damage)
         pic->damage.latest = damage;
 }
 
-/* What happened before an IDR picture or a recovery point is over. */
+/* What happened before an IDR picture or a recovery point is over. But a recovery point that
+ * predicts from damaged pictures is none: it is damaged anew, for those behind it, too. */
 static void damage_close(struct h264_picture *pic)
 {
     if (pic->damage.latest < pic->damage.clean)
         pic->damage.latest = 0;
+    else if (pic->damage.at_once && pic->damage.latest)
+        pic->damage.latest = h264_damage_of(pic->id);
     pic->damage.corrupt |= pic->damage.latest != 0;
 }
 

@@ -99,6 +99,30 @@ static void test_recovery_point(void **state)
     close_stream(&c);
 }
 
+/* Decoding cannot start at a picture that predicts from others: its message was that of a lost
+ * picture. An intra picture may have slices that predict: it ends damage for those behind it, and
+ * is damaged anew if it rests on damage itself. */
+static void test_recovery_point_of_another(void **state)
+{
+    for (unsigned type = H264_P; type <= H264_I; type++) {
+        struct ctx c = plain_ctx(4, 1);
+        open_stream(&c);
+        low_delay_run(&c, 3);
+        assert_int_equal(send_recovery_point(&c, 0, 0), H264_OK);
+        slice(&c, (struct slice_fields){
+                      .ref_idc = 1, .type = (uint8_t)type, .frame_num = 3, .poc_lsb = 6});
+        slice(&c, REF_P(.frame_num = 4, .poc_lsb = 8));
+        flush(&c);
+        assert_int_equal(c.decoded_count, 5);
+        uint32_t idr = c.decoded[0]->id + 2, point = c.decoded[3]->id + 2;
+        assert_int_equal(c.decoded[3]->damage.clean, idr);
+        assert_int_equal(c.decoded[3]->damage.at_once, type == H264_I);
+        assert_int_equal(c.decoded[4]->damage.clean, type == H264_I ? point : idr);
+        assert_int_equal(c.decoded[4]->damage.at_once, 0);
+        close_stream(&c);
+    }
+}
+
 static void test_idr_with_p_and_b(void **state)
 {
     struct slice_fields p = {.idr = 1, .ref_idc = 1, .type = H264_P};
@@ -232,10 +256,15 @@ static void test_junk_behind_pps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_starts_without_idr), cmocka_unit_test(test_recovery_point),
-        cmocka_unit_test(test_idr_with_p_and_b),   cmocka_unit_test(test_size_change_without_idr),
-        cmocka_unit_test(test_sets_are_counted),   cmocka_unit_test(test_missing_sets),
-        cmocka_unit_test(test_junk_behind_pps),    cmocka_unit_test(test_pps_follows_chroma_format),
+        cmocka_unit_test(test_starts_without_idr),
+        cmocka_unit_test(test_recovery_point),
+        cmocka_unit_test(test_recovery_point_of_another),
+        cmocka_unit_test(test_idr_with_p_and_b),
+        cmocka_unit_test(test_size_change_without_idr),
+        cmocka_unit_test(test_sets_are_counted),
+        cmocka_unit_test(test_missing_sets),
+        cmocka_unit_test(test_junk_behind_pps),
+        cmocka_unit_test(test_pps_follows_chroma_format),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
