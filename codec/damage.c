@@ -150,7 +150,7 @@ void h264_recovery_begin(struct h264_stream *s, const struct h264_slice_header *
         pic->damage.clean = pic->first_field->damage.clean;
         pic->damage.missing = pic->first_field->damage.missing;
         pic->damage.unrecovered = pic->first_field->damage.unrecovered;
-        pic->damage.at_once = pic->first_field->damage.at_once;
+        pic->damage.anew = pic->first_field->damage.anew;
         picture_inherit_doubt(r, pic);
         return;
     }
@@ -166,9 +166,9 @@ void h264_recovery_begin(struct h264_stream *s, const struct h264_slice_header *
     if (r->pending && recovery_frames_since(s, h->frame_num) >= r->frame_cnt &&
         (h->nal_ref_idc || id == r->from_id))
         recovery_reach(r, pic);
-    pic->damage.at_once = is_exact_at_once(r, pic);
+    pic->damage.anew = is_exact_at_once(r, pic) ? h264_damage_of(id) : 0;
     pic->damage.clean =
-        pic->output_poc >= r->clean_poc && !pic->damage.at_once ? r->clean : r->clean_before;
+        pic->output_poc >= r->clean_poc && !pic->damage.anew ? r->clean : r->clean_before;
     pic->damage.missing = r->lost ? r->lost : h264_damage_of(id);
     picture_inherit_doubt(r, pic);
     if (r->leading && pic->output_poc < r->leading_poc) {

@@ -177,11 +177,11 @@ struct h264_damage {
     uint32_t latest;  /* the latest damage that reaches the samples */
     uint32_t clean;   /* damage before this one is over */
     uint32_t missing; /* damage that a missing reference brings */
+    uint32_t anew;    /* of a recovery point: the damage that any earlier one counts as; else 0 */
     /* damage that references before picture doubt_id bring: they may not be those that are meant */
     uint32_t doubt, doubt_id;
     uint8_t corrupt;     /* latest is not 0 */
     uint8_t unrecovered; /* not for output: decoding started after its references */
-    uint8_t at_once; /* a recovery point that is exact by itself: it rests on no earlier damage */
     /* The frame of a first field that stays alone is damaged: a unit behind it was lost. Set before
      * next_output gives it. */
     uint8_t second_lost;

@@ -141,10 +141,10 @@ static void copy_identity(struct h264_picture *to, const struct h264_picture *fr
     to->damage.latest = from->damage.latest;
     to->damage.clean = from->damage.clean;
     to->damage.missing = from->damage.missing;
+    to->damage.anew = from->damage.anew;
     to->damage.doubt = from->damage.doubt;
     to->damage.doubt_id = from->damage.doubt_id;
     to->damage.unrecovered = from->damage.unrecovered;
-    to->damage.at_once = from->damage.at_once;
     to->poc[0] = from->poc[0];
     to->poc[1] = from->poc[1];
     to->output_poc = from->output_poc;

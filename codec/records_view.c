@@ -4,7 +4,6 @@
  * picture here.
  */
 #include "codec/arrays.h"
-#include "codec/damage.h"
 #include "codec/h264_error.h"
 #include "codec/slice_records.h"
 
@@ -199,8 +198,8 @@ static void damage_close(struct h264_picture *pic)
 {
     if (pic->damage.latest < pic->damage.clean)
         pic->damage.latest = 0;
-    else if (pic->damage.at_once && pic->damage.latest)
-        pic->damage.latest = h264_damage_of(pic->id);
+    else if (pic->damage.latest)
+        damage_raise(pic, pic->damage.anew);
     pic->damage.corrupt |= pic->damage.latest != 0;
 }
 

@@ -116,9 +116,9 @@ static void test_recovery_point_of_another(void **state)
         assert_int_equal(c.decoded_count, 5);
         uint32_t idr = c.decoded[0]->id + 2, point = c.decoded[3]->id + 2;
         assert_int_equal(c.decoded[3]->damage.clean, idr);
-        assert_int_equal(c.decoded[3]->damage.at_once, type == H264_I);
+        assert_int_equal(c.decoded[3]->damage.anew, type == H264_I ? point : 0);
         assert_int_equal(c.decoded[4]->damage.clean, type == H264_I ? point : idr);
-        assert_int_equal(c.decoded[4]->damage.at_once, 0);
+        assert_int_equal(c.decoded[4]->damage.anew, 0);
         close_stream(&c);
     }
 }
