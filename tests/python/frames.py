@@ -4,7 +4,7 @@
 a running daemon and from a private one. Views are read-only and keep their slot. Failures are
 exceptions with the daemon's text.
 """
-import gc, os, pickle, subprocess, sys, tempfile, threading
+import gc, os, pathlib, pickle, subprocess, sys, tempfile, threading
 
 from pythontest import ROOT, arguments, check, clip, equal, finish, framemd5, md5, raises, t
 import numpy as np
@@ -42,6 +42,14 @@ def beyond(daemon, path):
                 raises(pelton.InputError, s.read, "no frame at or after 100 s")
     with pelton.open(path, socket=daemon.socket, start=0.161, duration=0.001) as s:
         equal(s.read(), None, "a part between two frames is empty")
+    data, broken = pathlib.Path(path).read_bytes(), pathlib.Path(path + ".broken.mp4")
+    at = data.index(b"mdat") + 4
+    size = int.from_bytes(data[at - 8:at - 4], "big") - 8
+    broken.write_bytes(data[:at] + bytes(size) + data[at + size:])
+    for options in ({}, {"start": 0.1}, {"start": 0.1, "duration": 0.2}):
+        raises(pelton.InputError,
+               lambda: list(pelton.open(str(broken), socket=daemon.socket, **options)),
+               "no picture in it could be decoded")
 
 
 def parts(args, daemon, path):

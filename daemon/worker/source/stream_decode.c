@@ -388,6 +388,13 @@ static void stream_close(struct stream *st)
     engine_notify(st->engine);
 }
 
+/* The reader names the start then. */
+static bool starts_behind_end(const struct stream *st)
+{
+    int64_t start_us = st->session->params.start_us, duration_us = st->info.duration_us;
+    return start_us > 0 && duration_us > 0 && start_us >= duration_us;
+}
+
 void stream_thread_main(void *session)
 {
     struct session *s = session;
@@ -421,8 +428,7 @@ void stream_thread_main(void *session)
             run(st);
         if (!st->failed && !stream_stopped(st)) {
             stream_give_info(st, true, "", "");
-            /* behind the last key picture there may be none: then the reader names the start */
-            if (st->pictures == 0 && !s->probe_only && st->start_pts == TIMESTAMPS_NONE) {
+            if (st->pictures == 0 && !s->probe_only && !starts_behind_end(st)) {
                 char cause[256];
                 snprintf(cause, sizeof(cause), "%.120s: %s", s->name,
                          !st->tag                 ? "there is no frame in it"
