@@ -8,11 +8,14 @@
 
 /* Vulkan calls that fail at the n-th: the device's table is its own, so calls can be replaced. */
 static struct VolkDeviceTable real;
-static int calls_left;
+static atomic_int calls_left; /* threads that make pipelines spend them, too */
 
 static VkResult spend(VkResult on_failure)
 {
-    return calls_left > 0 && --calls_left == 0 ? on_failure : VK_SUCCESS;
+    int left = atomic_load(&calls_left);
+    while (left > 0 && !atomic_compare_exchange_weak(&calls_left, &left, left - 1))
+        ;
+    return left == 1 ? on_failure : VK_SUCCESS;
 }
 
 #define FAILING(name, parameters, arguments)                                                       \
@@ -36,6 +39,15 @@ static void replace_calls(struct gpu *g)
 {
     real = g->vk;
     FAILING_CALLS(REPLACE)
+}
+
+/* Until no thread makes pipelines any more. A call of theirs would be counted as the test's. */
+static void await_pipelines(struct gpu *g)
+{
+    pthread_mutex_lock(&g->kept.lock);
+    while (g->kept.makers)
+        pthread_cond_wait(&g->kept.made, &g->kept.lock);
+    pthread_mutex_unlock(&g->kept.lock);
 }
 
 static void count_validation(void *ctx, int level, const char *line)
@@ -142,6 +154,7 @@ static void failed_submissions(void **state)
     for (uint32_t i = 0; i < 3; i++) /* each flight has its buffers then */
         assert_int_equal(recon_submit(r, &fill, 1, NULL, 0, &ticket), GPU_OK);
     assert_int_equal(recon_wait(r, ticket, UINT64_MAX), 0);
+    await_pipelines(g);
     replace_calls(g);
     calls_left = 3; /* begin, end, submit */
     assert_int_equal(recon_submit(r, &fill, 1, NULL, 0, &ticket), GPU_ERR_NOMEM);
