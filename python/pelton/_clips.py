@@ -21,6 +21,7 @@ from typing import (Any, Callable, Deque, Iterator, List, NamedTuple, Optional, 
 import numpy as np
 
 from . import errors
+from ._arguments import several, whole
 from ._frame import Frame
 from ._stream import Stream, open
 
@@ -132,12 +133,12 @@ class Clips:
                  **options: Any) -> None:
         one = isinstance(files, (str, bytes, os.PathLike))
         self.files: List[Path] = [files] if one else list(files)  # type: ignore[list-item,arg-type]
-        self.starts = [start] if isinstance(start, int) else list(start)
-        self.frames, self.stride, self.convert, self.ahead = frames, stride, convert, ahead
-        self.options = options
-        if frames < 1 or stride < 1 or ahead < 1 or any(s < 0 for s in self.starts):
-            raise errors.UsageError("a number of the clips is out of range",
-                                    "start is 0 or more; frames, stride and ahead are 1 or more")
+        starts: Any = start if several(start) else [start]
+        self.starts = [whole("start", s) for s in starts]
+        self.frames, self.stride, self.ahead = (
+            whole(name, n, least=1) for name, n in (("frames", frames), ("stride", stride),
+                                                    ("ahead", ahead)))
+        self.convert, self.options = convert, options
 
     def __len__(self) -> int:
         return len(self.files) * len(self.starts)

@@ -11,22 +11,18 @@ from typing import (Any, Callable, Deque, Dict, Iterable, Iterator, List, NamedT
                     Tuple, Union)
 
 from . import _daemon, _proto, errors
+from ._arguments import (FORMATS, ON_ERROR, POLICIES, SKIP, Place, Source, microseconds, output_of,
+                         place_of, policy_of, ranges_of, real, text, times_of, whole)
 from ._connection import Connection, deadline_of
 from ._frame import MOST_BATCH, Frame, Pool, release_of
 from ._units import UnitPool
 
-POLICIES = {"lossless": 0, "latest": 1, "fifo": 2}
-ON_ERROR = {"show": 0, "drop": 1, "fail": 2, "show_all": 3}
-SKIP = {None: 0, "nonref": 1, "nonkey": 2}
-FIFO_MOST = 60
 DEVICE = 3  # of enum pelton_transport
-WANTED_MOST, WANTED_FRAMES_MOST = 4096, 65536  # ranges, frames
 OPEN_S = 120.0  # a software device compiles its shaders first
 END_S = 2.0     # the end of a stream may come while the program holds all slots
 SETTLE_S = 0.001  # between two looks at slots that the GPU still reads
 STALE_S = 0.05  # a frame that waited in the socket since an earlier question
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.25, 8.0
-Source = Union[str, "os.PathLike[str]", int, Any]
 
 
 class Event(NamedTuple):
@@ -35,80 +31,6 @@ class Event(NamedTuple):
     kind: str
     text: str
     epoch: int
-
-
-class Place(NamedTuple):
-    """Where a source is: an address for the daemon, or a descriptor that is passed."""
-    name: str
-    uri: str
-    path: Optional[str]
-    fd: int
-
-    @property
-    def named(self) -> bool:
-        return self.uri.startswith("source:")
-
-
-def place_of(source: Source) -> Place:
-    """A path, an address with "://", "source:NAME", the bare NAME of a source, an open file, or its
-    descriptor."""
-    if isinstance(source, int):
-        return Place(f"descriptor {source}", "", None, source)
-    if hasattr(source, "fileno"):
-        return Place(str(getattr(source, "name", "input")), "", None, source.fileno())
-    text = os.fspath(source)
-    if isinstance(text, bytes):
-        text = os.fsdecode(text)
-    if "://" in text or text.startswith("source:"):
-        return Place(text, text, None, -1)
-    if isinstance(source, str) and text and not set(text) & set("/.") and not os.path.exists(text):
-        return Place(text, "source:" + text, None, -1)
-    return Place(text, "", text, -1)
-
-
-def policy_of(text: Optional[str], place: Place) -> Tuple[int, int]:
-    """Number and depth. Files default to every frame, other sources to the newest."""
-    if text is None:
-        return POLICIES["latest" if place.uri else "lossless"], 0
-    word, _, depth = text.partition(":")
-    if word not in POLICIES or (depth and (word != "fifo" or not depth.isdigit())):
-        raise errors.UsageError(f"policy {text!r} is none", "lossless, latest, or fifo:N")
-    if depth and not 1 <= int(depth) <= FIFO_MOST:
-        raise errors.UsageError(f"policy {text!r}", f"N is 1 to {FIFO_MOST}")
-    return POLICIES[word], int(depth or 0)
-
-
-def microseconds(seconds: Optional[float]) -> int:
-    return -1 if not seconds else int(round(seconds * 1e6))
-
-
-def ranges_of(numbers: Iterable[int]) -> List[int]:
-    """First, count and stride of each run of numbers that rise evenly."""
-    out: List[int] = []
-    total = 0
-    for n in numbers:
-        total += 1
-        if n < 0:
-            raise errors.UsageError(f"frame {n} is wanted", "the first frame has number 0")
-        if out and out[-2] == 1 and n > out[-3]:
-            out[-2:] = 2, n - out[-3]
-        elif out and out[-2] > 1 and n == out[-3] + out[-2] * out[-1]:
-            out[-2] += 1
-        else:
-            out += [int(n), 1, 1]
-    if len(out) > 3 * WANTED_MOST or total > WANTED_FRAMES_MOST:
-        raise errors.UsageError(f"{total} frames are wanted at once, in {len(out) // 3} runs",
-                                f"{WANTED_FRAMES_MOST} frames in {WANTED_MOST} runs are the most; "
-                                "ask several times")
-    return out
-
-
-def times_of(times: Iterable[float]) -> List[int]:
-    out = [int(round(t * 1e6)) for t in times]
-    if len(out) > WANTED_MOST:
-        raise errors.UsageError(f"{len(out)} frames are wanted at once",
-                                f"{WANTED_MOST} times are the most; ask several times")
-    return out
 
 
 def open_file(path: str) -> int:
@@ -477,64 +399,13 @@ class Stream:
         return f"<Stream {self.name} {self.width}x{self.height} {self.pix_fmt}>"
 
 
-FILTERS = {"bicubic": 0, "bilinear": 1, "area": 2, "nearest": 3}
-LAYOUTS = {None: 0, "NCHW": 1, "NHWC": 2}
-DTYPES = {"uint8": 0, "float16": 1, "float32": 2}
-FORMATS = {"rgb": "rgb24", "bgr": "bgr24"}  # short names; rgba, bgra and gray are FFmpeg's
-
-
-def numbers_of(name: str, values: Any, channels: int) -> List[float]:
-    """One for each channel; a single number is for all."""
-    try:
-        out = [float(v) for v in values]
-    except TypeError:
-        out = [float(values)] * channels
-    if len(out) != channels:
-        raise errors.UsageError(f"{name} has {len(out)} numbers for {channels} channels",
-                                "one for each channel, or one for all")
-    return out
-
-
-def output_of(pix_fmt: str, size: Optional[Tuple[int, int]],
-              crop: Optional[Tuple[int, int, int, int]], filter: str, dtype: Any,
-              layout: Optional[str], mean: Any, std: Any) -> Dict[str, Any]:
-    """Members of Open. A NCHW layout is the default of floats."""
-    kind = getattr(dtype, "__name__", None) or str(dtype or "uint8")
-    for name, value, known in (("filter", filter, FILTERS), ("layout", layout, LAYOUTS),
-                               ("dtype", kind, DTYPES)):
-        if value not in known:
-            raise errors.UsageError(f"{name} {value!r} is none",
-                                    ", ".join(str(k) for k in known if k))
-    wrong = errors.UsageError(f"size {size}, crop {crop}",
-                              "size=(width, height), crop=(x, y, width, height)")
-    try:
-        width, height = size or (0, 0)
-    except (TypeError, ValueError):
-        raise wrong from None
-    if (size and min(size) < 1) or (crop and (len(crop) != 4 or min(crop) < 0)):
-        raise wrong
-    out: Dict[str, Any] = dict(
-        width=width, height=height, crop=crop or (), filter=FILTERS[filter], type=DTYPES[kind],
-        layout=LAYOUTS[layout or ("NCHW" if dtype is not None else None)])
-    if mean is not None or std is not None:
-        if not DTYPES[kind]:
-            raise errors.UsageError("mean and std are for floats", "dtype='float16' or 'float32'")
-        channels = {"rgba": 4, "bgra": 4, "gray": 1}.get(pix_fmt, 3)
-        stds = numbers_of("std", 1 if std is None else std, channels)
-        if not all(stds):
-            raise errors.UsageError("a std is 0")
-        out.update(mean=numbers_of("mean", 0 if mean is None else mean, channels),
-                   scale=[1 / s for s in stds])
-    return out
-
-
 def open(source: Source, device: Optional[str] = None, *, policy: Optional[str] = None,
          pix_fmt: str = "", format: str = "", size: Optional[Tuple[int, int]] = None,
          crop: Optional[Tuple[int, int, int, int]] = None, filter: str = "bicubic",
          dtype: Any = None, layout: Optional[str] = None, mean: Any = None, std: Any = None,
          batch: int = 1, start: float = 0.0, duration: Optional[float] = None, frames: int = 0,
          loop: bool = False, realtime: bool = False, fps: float = 0.0, skip: Optional[str] = None,
-         at: Iterable[int] = (), encoded: bool = False,
+         at: Optional[Iterable[int]] = None, encoded: bool = False,
          on_error: str = "show", side_data: int = 0, slots: int = 0,
          socket: Optional[str] = None, timeout: float = OPEN_S, reconnect: bool = False,
          on_event: Optional[Callable[[Event], None]] = None) -> Stream:
@@ -566,7 +437,7 @@ def open(source: Source, device: Optional[str] = None, *, policy: Optional[str] 
                 pictures that those frames need are decoded
     skip        "nonref": pictures that no other refers to are not decoded; "nonkey": all but key
                 pictures. The other frames keep their numbers and times
-    at          numbers of frames of a file, in the order that they are wanted in; empty: all. See
+    at          numbers of frames of a file, in the order that they are wanted in; None: all. See
                 Stream.frames_at
     encoded     access units of H.264 as they came (AccessUnit), in decoding order, from a key one
                 on; nothing is decoded
@@ -591,21 +462,21 @@ def open(source: Source, device: Optional[str] = None, *, policy: Optional[str] 
     place = place_of(source)
     if format and pix_fmt:
         raise errors.UsageError("format and pix_fmt are one wish", "give one of them")
-    pix_fmt = FORMATS.get(format, format) or pix_fmt
+    pix_fmt = FORMATS.get(text("format", format), format) or text("pix_fmt", pix_fmt)
     output = output_of(pix_fmt, size, crop, filter, dtype, layout, mean, std)
     number, depth = policy_of(policy, place)
-    for name, value in (("start", start), ("duration", duration or 0), ("frames", frames),
-                        ("fps", fps), ("slots", slots), ("side_data", side_data)):
-        if value < 0:
-            raise errors.UsageError(f"{name} is {value}", f"{name} is 0 or more")
-    if not 1 <= batch <= MOST_BATCH or (batch > 1 and (number or encoded)):
+    wanted = ranges_of(at) if at is not None else []
+    if at is not None and not wanted:
+        raise errors.UsageError("at names no frame", "None is for all frames")
+    if not 1 <= whole("batch", batch) <= MOST_BATCH or (batch > 1 and (number or encoded)):
         raise errors.UsageError(f"batch is {batch}", f"1 to {MOST_BATCH} frames, with policy "
                                 "\"lossless\" and not of encoded bytes")
     options = _proto.Open(uri=place.uri, name=place.name, pix_fmt=pix_fmt, policy=number,
-                          depth=depth or slots, loop=loop, realtime=realtime,
-                          start_us=microseconds(start), duration_us=microseconds(duration),
-                          max_frames=frames, on_error=ON_ERROR[on_error], max_fps=fps,
-                          side_data=side_data, skip=SKIP[skip], wanted=ranges_of(at),
-                          transport=DEVICE if cuda else 0, encoded=encoded,
-                          batch=batch if batch > 1 else 0, **output)
+                          depth=depth or whole("slots", slots), loop=bool(loop),
+                          realtime=bool(realtime), start_us=microseconds("start", start),
+                          duration_us=microseconds("duration", duration),
+                          max_frames=whole("frames", frames), on_error=ON_ERROR[on_error],
+                          max_fps=real("fps", fps), side_data=whole("side_data", side_data),
+                          skip=SKIP[skip], wanted=wanted, transport=DEVICE if cuda else 0,
+                          encoded=bool(encoded), batch=batch if batch > 1 else 0, **output)
     return Stream(place, options, socket, timeout, reconnect, on_event)

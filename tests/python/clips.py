@@ -48,7 +48,7 @@ def clips(folder):
     same = [np.array_equal(a, several[i]) for i, a in enumerate(again)]
     equal(same, [True] * 6, "iteration gives them in order, after pickling too")
     raises(IndexError, lambda: several[6], "clip 6 of 6")
-    raises(pelton.UsageError, lambda: pelton.Clips(paths, 0, 0), "out of range")
+    raises(pelton.UsageError, lambda: pelton.Clips(paths, 0, 0), "frames is 0")
     return paths[0], whole
 
 

@@ -8,7 +8,7 @@ import fcntl, os, pathlib, socket, subprocess, sys, types
 from pythontest import ROOT, check, equal, finish, raises
 import numpy as np
 import pelton
-from pelton import _colour, _connection, _frame, _proto, _stream
+from pelton import _arguments, _colour, _connection, _frame, _proto
 
 random = np.random.default_rng(7)
 
@@ -126,18 +126,59 @@ def words():
 
 
 def names():
-    place = _stream.place_of
+    place = _arguments.place_of
     equal(place("door").uri, "source:door", "a bare name is a source")
     equal(place("source:a.b").uri, "source:a.b", "a source by its address")
     equal(place("rtsp://x/y").uri, "rtsp://x/y", "an address")
     equal(place("clip.mp4").path, "clip.mp4", "a file")
     equal(place(pathlib.Path("door")).path, "door", "a Path is a file")
-    equal(_stream.policy_of("fifo:7", place("door")), (2, 7), "fifo:7")
-    equal(_stream.policy_of(None, place("door")), (1, 0), "the newest of a source")
-    equal(_stream.policy_of(None, place("a.mp4")), (0, 0), "all of a file")
+    equal(_arguments.policy_of("fifo:7", place("door")), (2, 7), "fifo:7")
+    equal(_arguments.policy_of(None, place("door")), (1, 0), "the newest of a source")
+    equal(_arguments.policy_of(None, place("a.mp4")), (0, 0), "all of a file")
     version = subprocess.run(["grep", "-oP", r"project\(pelton VERSION \K[\d.]+",
                               ROOT / "CMakeLists.txt"], capture_output=True, text=True)
     equal(pelton.__version__, version.stdout.strip(), "the version is that of the programs")
+
+
+MISTAKES = [
+    (dict(at=[1.5]), "frame 1.5 is wanted (frames have whole numbers)"),
+    (dict(at=["3"]), "frame '3' is wanted"),
+    (dict(at=[3, -1]), "frame -1 is wanted (the first frame has number 0)"),
+    (dict(at=[]), "at names no frame (None is for all frames)"),
+    (dict(at=5), "at is 5 (at is a list)"),
+    (dict(at=range(10**12)), "more than 65536 frames are wanted at once"),
+    (dict(at=range(4097, 0, -1)), "4097 frames in 4097 runs are wanted at once (4096 runs"),
+    (dict(start="1:30"), "start is '1:30' (start is a number, 0 or more)"),
+    (dict(start=-1), "start is -1 (start"),
+    (dict(duration=float("nan")), "duration is nan"),
+    (dict(duration=float("inf")), "duration is inf"),
+    (dict(frames=2.5), "frames is 2.5 (frames is a whole number)"),
+    (dict(frames=-1), "frames is -1"),
+    (dict(slots=1 << 40), "slots is 1099511627776 (slots is 0 to 2147483647)"),
+    (dict(fps="25"), "fps is '25'"),
+    (dict(side_data=None), "side_data is None"),
+    (dict(batch=2.0), "batch is 2.0"),
+    (dict(pix_fmt=3), "pix_fmt is 3 (pix_fmt is a string)"),
+    (dict(format=b"rgb"), "format is b'rgb'"),
+    (dict(policy=1), "policy 1 is none (lossless, latest, or fifo:N)"),
+    (dict(size=100), "size is 100 (size=(width, height))"),
+    (dict(size=(64.5, 48)), "a number of size is 64.5"),
+    (dict(crop=(0, 0, 8)), "crop is (0, 0, 8) (crop=(x, y, width, height))"),
+    (dict(crop=(0, -1, 8, 8)), "a number of crop is -1"),
+    (dict(dtype="float32", mean="grey"), "mean is 'grey' (mean is a number)"),
+]
+
+
+def mistakes():
+    """Each argument is named, before a daemon is asked."""
+    for options, text in MISTAKES:
+        raises(pelton.UsageError, lambda: pelton.open("no-such-file.mp4", **options), text)
+    for options, text in ((dict(start=1.5), "start is 1.5"), (dict(frames=0), "frames is 0"),
+                          (dict(stride="2"), "stride is '2'"), (dict(ahead=0), "ahead is 0")):
+        raises(pelton.UsageError, lambda: pelton.Clips("a.mp4", **options), text)
+    equal(pelton.Clips("a.mp4", start=np.int64(7)).starts, [7], "numpy's number")
+    equal(_arguments.ranges_of(np.arange(3, 30, 9)), [3, 3, 9], "numpy's numbers")
+    equal(_arguments.times_of([-0.5, np.float32(0.25)]), [-500000, 250000], "times")
 
 
 def pure():
@@ -153,5 +194,6 @@ colours()
 pools()
 words()
 names()
+mistakes()
 pure()
 finish()
