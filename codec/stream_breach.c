@@ -284,6 +284,12 @@ static bool groups_fit(const struct h264_sps *sps, const struct h264_pps *pps)
     return low || (pps->num_slice_groups == 1 && !pps->redundant_pic_cnt_present_flag);
 }
 
+/* 7.4.2.2: slices may come back into the range, each by its slice_qp_delta. */
+static bool quantiser_fits(const struct h264_sps *sps, const struct h264_pps *pps)
+{
+    return pps->pic_init_qp >= -6 * (sps->bit_depth[0] - 8);
+}
+
 /* A.2.1 */
 static bool baseline_fits(const struct h264_sps *sps, const struct h264_pps *pps,
                           const struct h264_slice_header *h)
@@ -302,8 +308,8 @@ static bool tools_fit(const struct h264_sps *sps, const struct h264_pps *pps,
          low = sps->profile_idc == BASELINE || sps->profile_idc == EXTENDED,
          inference = h->type != H264_B || sps->direct_8x8_inference_flag ||
                      (sps->frame_mbs_only_flag && (low || sps->level_idc < LEVEL_3));
-    return format_fits(sps) && groups_fit(sps, pps) && baseline_fits(sps, pps, h) &&
-           (!switching || sps->profile_idc == EXTENDED) &&
+    return format_fits(sps) && quantiser_fits(sps, pps) && groups_fit(sps, pps) &&
+           baseline_fits(sps, pps, h) && (!switching || sps->profile_idc == EXTENDED) &&
            (!pps->entropy_coding_mode_flag || !low) &&
            (!pps->transform_8x8_mode_flag || (!low && sps->profile_idc != MAIN)) && inference;
 }

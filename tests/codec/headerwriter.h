@@ -98,6 +98,7 @@ struct pps_fields {
     unsigned id, sps_id, cabac, bottom_poc, refs[2], weighted, bipred, deblocking_control,
         redundant, slice_groups;
     unsigned extension, transform_8x8;
+    int init_qp_minus26;
     void (*scaling)(struct bw *w);
 };
 
@@ -115,7 +116,7 @@ static inline void write_pps(struct bw *w, const struct pps_fields *f)
     bw_ue(w, f->refs[1] ? f->refs[1] - 1 : 0);
     bw_u(w, 1, f->weighted);
     bw_u(w, 2, f->bipred);
-    bw_se(w, 0);
+    bw_se(w, f->init_qp_minus26);
     bw_se(w, 0);
     bw_se(w, -2);
     bw_u(w, 1, f->deblocking_control);
@@ -231,7 +232,7 @@ static inline void write_slice(struct bw *w, const struct slice_fields *f,
     }
     if (pps->cabac && inter)
         bw_ue(w, 0);
-    bw_se(w, 0);
+    bw_se(w, -pps->init_qp_minus26); /* QP 26 */
     if (f->type == H264_SP)
         bw_u(w, 1, 0); /* sp_for_switch_flag */
     if (f->type == H264_SP || f->type == H264_SI)
