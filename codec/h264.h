@@ -128,6 +128,9 @@ struct h264_slice {
     uint32_t mbs_decoded; /* by step 2 */
     /* step 2: macroblocks lack the residual of a lost or damaged data partition */
     uint8_t lost_partition;
+    /* Where the GPU derived motion: entries of the lists that macroblocks refer to, bit i for
+     * entry i. */
+    uint32_t used[2];
     uint8_t out_of_range; /* step 2: values of inverse transforms are (8.5.10 to 8.5.13) */
     /* step 2 ended at an error of CABAC in a P or B slice, and data follow: the last macroblocks
      * may be wrong */
@@ -157,6 +160,7 @@ struct h264_arrays {
     struct rec_scaling *scaling;
     uint32_t scaling_count;
     uint8_t has_intra, has_inter, has_deblock; /* of rec_picture; set by step 3 */
+    uint8_t used_known;                        /* h264_slice.used holds */
 };
 
 /* An entry of a slice's list, as the source of concealed macroblocks. */
@@ -335,11 +339,6 @@ int h264_picture_view_rows(struct h264_picture *pic, const struct rec_seen *seen
                            struct rec_view *out);
 /* Coefficient blocks up to the last one of the first so many macroblocks. */
 uint32_t h264_view_blocks_until(const struct rec_view *view, uint32_t mbs);
-
-/* After step 1. Whether an entry of a list names a picture that is not decoded, which is legal
- * while no macroblock uses it. h264_picture_view then needs mbs and motion in host memory: without
- * them it marks the picture as damaged. */
-bool h264_picture_lacks_refs(const struct h264_picture *pic);
 
 /* The samples exist: frees coefficients and bytes of slices, and drops refs_held. Motion and
  * reference identities stay for later pictures. Any thread. */

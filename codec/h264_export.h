@@ -68,8 +68,12 @@ bool h264_picture_has_map(const struct h264_picture *pic);
  * map. *map: the map of its colocated picture, valid as long as pic; NULL: no colZeroFlag is 1. */
 void h264_slice_export_motion(const struct h264_slice *slice, struct der_slice *out,
                               const uint16_t **map);
+/* After step 3: entries of list 0 and 1 that macroblocks of the slice refer to, bit i for entry i;
+ * of field macroblocks in MBAFF frames the frame's. Those in direct mode count. */
+void h264_slice_used(const struct h264_slice *slice, uint32_t used[2]);
 /* Imports a picture whose motion the GPU derived. In: arrays.col_zero, and mbs and motion where
- * they are allocated. coeff_blocks: coefficient blocks in use. kinds: DER_* flags without DER_BAD.
+ * they are allocated, and the slices' used. coeff_blocks: coefficient blocks in use. kinds: DER_*
+ * flags without DER_BAD.
  * device_records: the same records on the device, which the picture owns from now on; NULL: none.
  * host: records are kept in host memory too, for pictures that read them there. Afterwards the
  * picture is as h264_picture_derive_motion leaves it. Returns H264_ERR_NOMEM: the picture is as

@@ -320,6 +320,7 @@ void h264_picture_free_arrays(struct h264_picture *pic)
     free_tables(pic);
     pic->arrays.col_zero = NULL;
     pic->arrays.rec_slices = NULL;
+    pic->arrays.used_known = 0;
     pic->follows = 0;
     atomic_store_explicit(&pic->arrays.coeff_block_count, 0, memory_order_relaxed);
     for (uint32_t i = 0; i < pic->slice_count; i++)

@@ -98,6 +98,7 @@ int h264_picture_import_motion(struct h264_picture *pic, uint32_t coeff_blocks, 
     pic->arrays.has_intra = (kinds & DER_INTRA) != 0;
     pic->arrays.has_inter = (kinds & DER_INTER) != 0;
     pic->arrays.has_deblock = (kinds & DER_DEBLOCK) != 0;
+    pic->arrays.used_known = 1;
     if (device_records)
         pic->arrays.device_records = *device_records;
     if (device_records && !host)

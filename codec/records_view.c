@@ -5,6 +5,7 @@
  */
 #include "codec/arrays.h"
 #include "codec/h264_error.h"
+#include "codec/h264_export.h"
 #include "codec/slice_records.h"
 
 /* What stands for a missing reference: any held picture with a slot, or the picture itself; of the
@@ -35,17 +36,6 @@ static bool names_samples(const struct h264_slice *slice, int list, unsigned i)
 {
     struct h264_picture *ref = slice->ref[list][i].pic;
     return ref && parity_exists(ref, slice->ref[list][i].structure);
-}
-
-bool h264_picture_lacks_refs(const struct h264_picture *pic)
-{
-    for (uint32_t i = 0; i < pic->slice_count; i++)
-        for (int list = 0; list < 2; list++)
-            for (unsigned k = 0; k < pic->slices[i].num_ref[list]; k++)
-                if (!names_samples(&pic->slices[i], list, k) ||
-                    pic->slices[i].ref[list][k].pic->non_existing)
-                    return true;
-    return false;
 }
 
 /* What stands for entry i of a list: the nearest entry that is there, else any reference. */
@@ -134,34 +124,34 @@ static void conceal_fill_refs(const struct h264_picture *pic, struct rec_slice *
     }
 }
 
-/* The latest damage of any entry */
-static uint32_t damage_listed(uint32_t damage[2][REC_MAX_REFS])
+void h264_slice_used(const struct h264_slice *slice, uint32_t used[2])
 {
-    uint32_t worst = 0;
-    for (int k = 0; k < 2 * REC_MAX_REFS; k++)
-        worst = damage[k / REC_MAX_REFS][k % REC_MAX_REFS] > worst
-                    ? damage[k / REC_MAX_REFS][k % REC_MAX_REFS]
-                    : worst;
-    return worst;
-}
-
-/* The latest damage that macroblocks of slice index predict from. Entries past what the buffer
- * holds are legal while nothing uses them; which are used is not known here where the records are
- * the device's, and so of a picture that h264_picture_lacks_refs they should be here. */
-static uint32_t damage_used(const struct h264_picture *pic, uint32_t index,
-                            uint32_t damage[2][REC_MAX_REFS])
-{
-    uint32_t worst = 0;
-    if (!pic->arrays.mbs)
-        return damage_listed(damage);
+    const struct h264_picture *pic = slice->pic;
+    used[0] = slice->used[0];
+    used[1] = slice->used[1];
+    if (pic->arrays.used_known)
+        return;
+    used[0] = used[1] = 0;
     for (uint32_t i = 0; i < pic->mb_count; i++)
-        for (int k = 0; k < 8 && pic->arrays.mbs[i].slice == index; k++) {
+        for (int k = 0; k < 8 && pic->arrays.mbs[i].slice == slice->index; k++) {
             int ref_idx = pic->arrays.motion[i].ref_idx[k >> 2][k & 3];
             if (pic->mbaff && (pic->arrays.mbs[i].flags & REC_MB_FIELD))
                 ref_idx >>= 1;
-            if (ref_idx >= 0 && ref_idx < REC_MAX_REFS && damage[k >> 2][ref_idx] > worst)
-                worst = damage[k >> 2][ref_idx];
+            if (ref_idx >= 0 && ref_idx < REC_MAX_REFS)
+                used[k >> 2] |= 1u << ref_idx;
         }
+}
+
+/* The latest damage that macroblocks of the slice predict from. Entries past what the buffer holds
+ * are legal while nothing uses them. */
+static uint32_t damage_used(const struct h264_slice *slice, uint32_t damage[2][REC_MAX_REFS])
+{
+    uint32_t worst = 0, used[2];
+    h264_slice_used(slice, used);
+    for (int list = 0; list < 2; list++)
+        for (int i = 0; i < REC_MAX_REFS; i++)
+            if (used[list] >> i & 1 && damage[list][i] > worst)
+                worst = damage[list][i];
     return worst;
 }
 
@@ -275,7 +265,7 @@ int h264_picture_view(struct h264_picture *pic, struct rec_view *out)
     for (uint32_t i = 0; i < pic->slice_count; i++) {
         uint32_t damage[2][REC_MAX_REFS] = {{0}};
         if (slice_fill_refs(pic, &pic->slices[i], &pic->arrays.rec_slices[i], damage)) {
-            damage_raise(pic, damage_used(pic, i, damage));
+            damage_raise(pic, damage_used(&pic->slices[i], damage));
             damage_raise(pic, damage_colocated(&pic->slices[i]));
         }
     }

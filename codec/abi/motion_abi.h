@@ -11,6 +11,8 @@
  * refIdxCol is 0 and both components of mvCol are in -1..1, when the picture is the colocated one
  * of spatial direct prediction. That is colZeroFlag (8.4.1.2.2) without its condition on
  * RefPicList1[0]. With direct_8x8_inference_flag only the corner blocks have bits.
+ *
+ * Each slice has a word for each list. Bit i is set where a macroblock refers to entry i.
  */
 #ifndef PELTON_DERIVE_H
 #define PELTON_DERIVE_H

@@ -183,6 +183,8 @@ int gpu_motion_add(struct gpu_motion_batch *b, const struct gpu_motion_picture *
     const struct gpu_motion_params *p = &b->m->params;
     struct motion_picture to = {.mb_base = b->mbs,
                                 .mb_count = picture->head.mb_count,
+                                .slice_base = b->slice_count,
+                                .slice_count = picture->head.slice_count,
                                 .to_mbs = picture->to_mbs,
                                 .to_motion = picture->to_motion,
                                 .to_still = picture->to_still};
@@ -227,7 +229,7 @@ static void record_inputs(struct gpu_motion_batch *b, struct gpu_submission *s)
                   MOTION_BIT(MOT_BIND_PICTURES) | MOTION_BIT(MOT_BIND_SLICES) |
                       MOTION_BIT(MOT_BIND_MAPS) | MOTION_BIT(MOT_BIND_MBS) |
                       MOTION_BIT(MOT_BIND_MOTION) | MOTION_BIT(MOT_BIND_SYNTAX) |
-                      MOTION_BIT(MOT_BIND_RESULTS));
+                      MOTION_BIT(MOT_BIND_RESULTS) | MOTION_BIT(MOT_BIND_USED));
     record_copy(g, s->commands, b->up.buffer, 0, to[MOT_BIND_PICTURES].buffer, 0,
                 b->picture_count * sizeof(struct der_picture));
     record_copy(g, s->commands, b->up.buffer, (uint64_t)(up_slices(b) - b->up.map),
@@ -244,6 +246,8 @@ static void record_inputs(struct gpu_motion_batch *b, struct gpu_submission *s)
     }
     g->vk.vkCmdFillBuffer(s->commands, to[MOT_BIND_RESULTS].buffer, 0,
                           b->picture_count * sizeof(uint32_t), 0);
+    g->vk.vkCmdFillBuffer(s->commands, to[MOT_BIND_USED].buffer, 0,
+                          (uint64_t)b->slice_count * MOTION_USED_BYTES, 0);
     gpu_work_stamp(s, STAMP_INPUTS);
 }
 
@@ -257,20 +261,28 @@ static void record_pass(struct gpu_motion_batch *b, struct gpu_submission *s, Vk
     g->vk.vkCmdDispatch(s->commands, x, y, 1);
 }
 
+/* Of the host's results */
+static uint64_t used_at(const struct gpu_motion_batch *b)
+{
+    return b->m->params.pictures * sizeof(uint32_t);
+}
+
 static void record_passes(struct gpu_motion_batch *b, struct gpu_submission *s)
 {
     const struct gpu_motion *m = b->m;
-    const uint32_t results = MOTION_BIT(MOT_BIND_RESULTS);
+    const uint32_t results = MOTION_BIT(MOT_BIND_RESULTS), used = MOTION_BIT(MOT_BIND_USED);
     m->g->vk.vkCmdBindDescriptorSets(s->commands, VK_PIPELINE_BIND_POINT_COMPUTE,
                                      m->layout->pipeline, 0, 1, &b->set, 0, NULL);
     record_pass(b, s, m->derive[b->mb_width > MOT_USUAL_WIDTH],
                 MOTION_BIT(MOT_BIND_MOTION) | results, b->picture_count, 1);
-    record_pass(b, s, m->check, MOTION_BIT(MOT_BIND_STILL) | results,
+    record_pass(b, s, m->check, MOTION_BIT(MOT_BIND_STILL) | results | used,
                 (b->mb_count + MOT_CHECK_THREADS - 1) / MOT_CHECK_THREADS, b->picture_count);
     gpu_work_stamp(s, STAMP_PASSES);
-    gpu_work_sync(s, BARRIER_TRANSFER, results, MOTION_RESULTS);
+    gpu_work_sync(s, BARRIER_TRANSFER, results | used, MOTION_RESULTS);
     record_copy(m->g, s->commands, b->device[MOT_BIND_RESULTS].buffer, 0, b->results.buffer, 0,
                 b->picture_count * sizeof(uint32_t));
+    record_copy(m->g, s->commands, b->device[MOT_BIND_USED].buffer, 0, b->results.buffer,
+                used_at(b), (uint64_t)b->slice_count * MOTION_USED_BYTES);
     gpu_work_sync_host(s, MOTION_RESULTS);
 }
 
@@ -416,6 +428,19 @@ uint32_t gpu_motion_result(const struct gpu_motion_batch *b, uint32_t index)
     if (b->state == MOTION_DONE && index < b->picture_count)
         memcpy(&said, b->results.map + index * sizeof(said), sizeof(said));
     return said;
+}
+
+void gpu_motion_used(const struct gpu_motion_batch *b, uint32_t index, uint32_t slice,
+                     uint32_t used[2])
+{
+    bool known = b->state == MOTION_DONE && index < b->picture_count &&
+                 slice < b->pictures[index].slice_count;
+    used[0] = used[1] = UINT32_MAX;
+    if (known)
+        memcpy(used,
+               b->results.map + used_at(b) +
+                   (size_t)(b->pictures[index].slice_base + slice) * MOTION_USED_BYTES,
+               MOTION_USED_BYTES);
 }
 
 double gpu_motion_seconds(const struct gpu_motion_batch *b)

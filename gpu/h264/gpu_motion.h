@@ -68,6 +68,10 @@ int gpu_motion_submit(struct gpu_motion_batch *b);
 int gpu_motion_poll(struct gpu_motion_batch *b);
 /* After poll returned 0: DER_* of the picture. */
 uint32_t gpu_motion_result(const struct gpu_motion_batch *b, uint32_t index);
+/* After poll returned 0, of a picture that is not DER_BAD: entries of list 0 and 1 that the slice's
+ * macroblocks refer to, bit i for entry i. */
+void gpu_motion_used(const struct gpu_motion_batch *b, uint32_t index, uint32_t slice,
+                     uint32_t used[2]);
 /* Free the batch for gpu_motion_begin, in any state. Waits if it is submitted; no target is written
  * after that. NULL allowed. */
 void gpu_motion_end(struct gpu_motion_batch *b);

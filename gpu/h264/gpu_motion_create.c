@@ -22,6 +22,7 @@ void gpu_motion_sizes(const struct gpu_motion_params *p, uint64_t sizes[MOT_BIND
     sizes[MOT_BIND_MAPS] = (uint64_t)p->maps * MOTION_MAP_BYTES;
     sizes[MOT_BIND_STILL] = (uint64_t)p->mbs * MOTION_MAP_BYTES;
     sizes[MOT_BIND_RESULTS] = (uint64_t)p->pictures * sizeof(uint32_t);
+    sizes[MOT_BIND_USED] = (uint64_t)p->slices * MOTION_USED_BYTES;
 }
 
 static int create_buffers(struct gpu_motion_batch *b)
@@ -39,7 +40,7 @@ static int create_buffers(struct gpu_motion_batch *b)
     TRY(gpu_buffer_create_for(
         g, GPU_USE_MOTION, sizes[MOT_BIND_PICTURES] + sizes[MOT_BIND_SLICES] + sizes[MOT_BIND_MAPS],
         VK_BUFFER_USAGE_TRANSFER_SRC_BIT, GPU_MEMORY_UPLOAD, &b->up));
-    TRY(gpu_buffer_create_for(g, GPU_USE_MOTION, sizes[MOT_BIND_RESULTS],
+    TRY(gpu_buffer_create_for(g, GPU_USE_MOTION, sizes[MOT_BIND_RESULTS] + sizes[MOT_BIND_USED],
                               VK_BUFFER_USAGE_TRANSFER_DST_BIT, GPU_MEMORY_READBACK, &b->results));
 error:
     return err;

@@ -14,13 +14,14 @@
 
 #define MOTION_SYNTAX_BYTES 8
 #define MOTION_MAP_BYTES    2
+#define MOTION_USED_BYTES   8
 
 enum motion_state { MOTION_FREE, MOTION_FILLING, MOTION_WORKING, MOTION_DONE };
 
 /* Sources and targets of the records of a picture. */
 enum { MOTION_MBS, MOTION_MOTION, MOTION_SYNTAX, MOTION_INPUTS };
 struct motion_picture {
-    uint32_t mb_base, mb_count;
+    uint32_t mb_base, mb_count, slice_base, slice_count;
     struct gpu_place from[MOTION_INPUTS];
     struct rec_mb *to_mbs;
     struct rec_motion *to_motion;
@@ -44,7 +45,7 @@ struct gpu_motion_batch {
 
     struct gpu_buffer up; /* pictures, then slices, then maps, of the host */
     struct gpu_buffer device[MOT_BINDINGS];
-    struct gpu_buffer results; /* for the host */
+    struct gpu_buffer results; /* of pictures, then of slices, for the host */
     struct gpu_buffer input;   /* what does not come from an arena; made when it is needed */
     uint64_t input_used;
     struct gpu_buffer staging; /* what does not go to an arena; made when it is needed */

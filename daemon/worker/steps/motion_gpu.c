@@ -99,7 +99,7 @@ void motion_gpu_places(const struct picture *p, struct gpu_entropy_target *to)
 
 bool motion_gpu_wants_host(const struct picture *p)
 {
-    return p->pic->nal_ref_idc || p->window->both_views || h264_picture_lacks_refs(p->pic);
+    return p->pic->nal_ref_idc || p->window->both_views;
 }
 
 void motion_gpu_drop(struct motion_gpu *m, struct picture *p)
@@ -210,8 +210,10 @@ static int batch_submit(struct motion_gpu *m, struct motion_batch *b, uint32_t *
 }
 
 /* The records on the device become the codec's. */
-static int adopt_records(struct motion_gpu *m, struct picture *p, unsigned kinds)
+static int adopt_records(struct motion_gpu *m, const struct motion_batch *b, uint32_t i,
+                         unsigned kinds)
 {
+    struct picture *p = b->parts[i].picture;
     bool host = motion_gpu_wants_host(p);
     struct gpu_entropy_target at;
     motion_gpu_places(p, &at);
@@ -220,6 +222,8 @@ static int adopt_records(struct motion_gpu *m, struct picture *p, unsigned kinds
                                                 .from = resident_allocator(m->resident),
                                                 .mbs = at.mbs,
                                                 .motion = at.motion};
+    for (uint32_t k = 0; k < p->pic->slice_count; k++)
+        gpu_motion_used(b->work, b->parts[i].index, k, p->pic->slices[k].used);
     int err = h264_picture_import_motion(p->pic, p->motion.coeff_blocks, kinds, &records, host);
     if (!err) {
         p->motion.device_records = NULL;
@@ -242,7 +246,7 @@ static void batch_complete(struct motion_gpu *m, struct motion_batch *b, bool do
         bool came = done && b->parts[i].added;
         uint32_t kinds = came ? gpu_motion_result(b->work, b->parts[i].index) : DER_BAD;
         b->parts[i].kinds = kinds;
-        b->parts[i].error = kinds & DER_BAD ? H264_OK : adopt_records(m, p, kinds);
+        b->parts[i].error = kinds & DER_BAD ? H264_OK : adopt_records(m, b, i, kinds);
         motion_gpu_drop(m, p);
         if (kinds & DER_BAD && !part_is_intact(b, i))
             h264_picture_free_arrays(p->pic);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Runs after step 3, one thread a macroblock. It collects flags of the picture and the colZeroFlag
- * of its blocks. It checks that steps 2 and 3 can have made the macroblock. The checks are those of
- * codec/entropy_export.c and codec/records_validate.c for macroblocks of such pictures.
+ * Runs after step 3, one thread a macroblock. It collects flags of the picture, the references that
+ * its slices use, and the colZeroFlag of its blocks. It checks that steps 2 and 3 can have made the
+ * macroblock. The checks are those of codec/entropy_export.c and codec/records_validate.c for
+ * macroblocks of such pictures.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -28,6 +29,30 @@ uint still_blocks(uint words, uvec2 refs, uint mask)
     return bits;
 }
 
+/* Entries of the lists that four bytes each name */
+uvec2 entries_of(uvec2 refs)
+{
+    uvec2 bits = uvec2(0u);
+    for (uint list = 0u; list < 2u; list++)
+        for (uint q = 0u; q < 4u; q++) {
+            int ref = byte_at(refs[list], q);
+            bits[list] |= ref >= 0 ? 1u << uint(ref) : 0u;
+        }
+    return bits;
+}
+
+/* Threads of one slice need one atomic operation. */
+void note_used(uint slice, uvec2 entries)
+{
+    uint first = subgroupMin(slice), last = subgroupMax(slice);
+    uvec2 all = subgroupOr(entries);
+    bool several = first != last, acts = several || subgroupElect();
+    uvec2 bits = several ? entries : all;
+    for (uint list = 0u; list < 2u; list++)
+        if (acts && bits[list] != 0u)
+            atomicOr(used[2u * slice + list], bits[list]);
+}
+
 /* DER_* of the macroblock */
 uint look(der_picture picture, uint addr)
 {
@@ -42,6 +67,8 @@ uint look(der_picture picture, uint addr)
         !record_good(picture, slice, p) ||
         !(mb.kind == REC_MB_INTER ? refs_good(slice, refs) : intra_good(picture, p, refs)))
         return DER_BAD;
+    note_used(picture.slice_base + mb.slice,
+              mb.kind == REC_MB_INTER ? entries_of(refs) : uvec2(0u));
     still_maps[at] =
         uint16_t(still_blocks(words, refs, slice.corners != 0 ? uint(DER_CORNERS) : 0xffffu));
     return (mb.kind == REC_MB_INTER ? DER_INTER : DER_INTRA) |

@@ -13,7 +13,8 @@
 #define MOT_BIND_MAPS     5
 #define MOT_BIND_STILL    6
 #define MOT_BIND_RESULTS  7
-#define MOT_BINDINGS      8
+#define MOT_BIND_USED     8
+#define MOT_BINDINGS      9
 
 /* Rows of macroblocks that a workgroup has in work, a thread for each of their lists. A row runs
  * two macroblocks behind the one above: so many are enough for pictures up to 128 macroblocks wide.

@@ -49,6 +49,12 @@ layout(set = 0, binding = MOT_BIND_RESULTS, std430) buffer result_buffer
     uint results[];
 };
 
+/* by slice, two each: entries of list 0 and 1 that its macroblocks refer to */
+layout(set = 0, binding = MOT_BIND_USED, std430) buffer used_buffer
+{
+    uint used[];
+};
+
 /* rec_motion in words of two */
 const uint MOTION_WORDS = 17u, MOTION_REFS = 16u;
 

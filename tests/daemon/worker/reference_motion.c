@@ -31,6 +31,7 @@ struct part {
     uint16_t **maps;
     bool spoil;
     uint32_t said;
+    uint32_t (*used)[2]; /* of each slice */
 };
 
 enum phase { PHASE_FREE, PHASE_FILLING, PHASE_WORKING, PHASE_DONE };
@@ -148,7 +149,8 @@ int gpu_motion_add(struct gpu_motion_batch *b, const struct gpu_motion_picture *
         (struct part){.given = *picture,
                       .slices = copy(picture->slices, head->slice_count * sizeof(*part->slices))};
     part->maps = calloc(head->slice_count, sizeof(*part->maps));
-    if (!part->maps)
+    part->used = calloc(head->slice_count, sizeof(*part->used));
+    if (!part->maps || !part->used)
         abort();
     for (uint32_t i = 0; i < head->slice_count; i++)
         part->maps[i] =
@@ -300,14 +302,17 @@ static void put_noise(const struct gpu_motion_picture *p, uint64_t *random)
     noise((void *)p->final_motion, n * sizeof(struct rec_motion), random);
 }
 
-static void put_results(const struct gpu_motion_picture *p, const struct h264_picture *pic)
+static void put_results(struct part *part, const struct h264_picture *pic)
 {
+    const struct gpu_motion_picture *p = &part->given;
     const size_t n = p->head.mb_count;
     put(p->to_mbs, pic->arrays.mbs, n * sizeof(*pic->arrays.mbs));
     put(p->to_motion, pic->arrays.motion, n * sizeof(*pic->arrays.motion));
     put(p->to_still, pic->arrays.col_zero, n * sizeof(*pic->arrays.col_zero));
     put((void *)p->final_mbs, pic->arrays.mbs, n * sizeof(*pic->arrays.mbs));
     put((void *)p->final_motion, pic->arrays.motion, n * sizeof(*pic->arrays.motion));
+    for (uint32_t i = 0; i < pic->slice_count; i++)
+        h264_slice_used(&pic->slices[i], part->used[i]);
 }
 
 static void *work(void *batch)
@@ -322,7 +327,7 @@ static void *work(void *batch)
         if (part->said & DER_BAD)
             put_noise(&part->given, &b->random);
         else
-            put_results(&part->given, &t->pic);
+            put_results(part, &t->pic);
         built_free(t);
     }
     atomic_store(&b->over, true);
@@ -357,6 +362,12 @@ uint32_t gpu_motion_result(const struct gpu_motion_batch *b, uint32_t index)
     return index < b->count ? b->parts[index].said : DER_BAD;
 }
 
+void gpu_motion_used(const struct gpu_motion_batch *b, uint32_t index, uint32_t slice,
+                     uint32_t used[2])
+{
+    memcpy(used, b->parts[index].used[slice], sizeof(b->parts[index].used[slice]));
+}
+
 void gpu_motion_end(struct gpu_motion_batch *b)
 {
     if (!b || b->phase == PHASE_FREE)
@@ -367,6 +378,7 @@ void gpu_motion_end(struct gpu_motion_batch *b)
         for (uint32_t k = 0; k < b->parts[i].given.head.slice_count; k++)
             free(b->parts[i].maps[k]);
         free(b->parts[i].maps);
+        free(b->parts[i].used);
         free(b->parts[i].slices);
     }
     b->phase = PHASE_FREE;

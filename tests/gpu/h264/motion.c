@@ -26,6 +26,7 @@ struct results {
     struct rec_motion *motion;
     uint16_t *still; /* the same */
     uint32_t said;
+    uint64_t used; /* hash of what all slices use */
 };
 
 /* Half of the pictures go to an arena; of some no records are wanted. */
@@ -41,6 +42,35 @@ static struct results results_at(const struct motion_check *p, uint32_t i, uint3
     if (i % 4 == 3)
         r.still = NULL;
     return r;
+}
+
+static uint64_t used_add(uint64_t hash, const uint32_t used[2])
+{
+    for (int list = 0; list < 2; list++)
+        hash = (hash ^ used[list]) * 1099511628211u; /* FNV-1a, by words */
+    return hash;
+}
+
+static uint64_t used_of(const struct gpu_motion_batch *b, uint32_t index, uint32_t slices)
+{
+    uint64_t hash = 14695981039346656037u;
+    for (uint32_t i = 0; i < slices; i++) {
+        uint32_t used[2];
+        gpu_motion_used(b, index, i, used);
+        hash = used_add(hash, used);
+    }
+    return hash;
+}
+
+static uint64_t used_by_cpu(const struct h264_picture *pic)
+{
+    uint64_t hash = 14695981039346656037u;
+    for (uint32_t i = 0; i < pic->slice_count; i++) {
+        uint32_t used[2];
+        h264_slice_used(&pic->slices[i], used);
+        hash = used_add(hash, used);
+    }
+    return hash;
 }
 
 /* Case i's arrays are those at raws[i]. */
@@ -62,8 +92,10 @@ static int run_batch(struct motion_check *p, uint8_t *const *raws, struct result
         err = gpu_motion_submit(b);
     if (err == 0)
         err = motion_wait(b);
-    for (uint32_t i = 0; i < p->count && err == 0; i++)
+    for (uint32_t i = 0; i < p->count && err == 0; i++) {
         got[i].said = gpu_motion_result(b, i);
+        got[i].used = used_of(b, i, p->cases[i].pic->slice_count);
+    }
     gpu_motion_end(b);
     if (err)
         printf("checkgpu: %s\n", gpu_error_text(err));
@@ -100,6 +132,10 @@ static int compare(const struct motion_case *c, const uint8_t *raw, const struct
     if (got->said != kinds) {
         printf("checkgpu: MISMATCH picture %" PRIu32 ": said %" PRIu32 ", not %" PRIu32 "\n",
                pic->id, got->said, kinds);
+        return -1;
+    }
+    if (got->used != used_by_cpu(pic)) {
+        printf("checkgpu: MISMATCH picture %" PRIu32 ": the references that slices use\n", pic->id);
         return -1;
     }
     for (uint32_t addr = 0; addr < pic->mb_count; addr++) {
