@@ -10,6 +10,7 @@
  */
 #include "client/record_file.h"
 
+#include "client/output_check.h"
 #include "client/ui.h"
 
 #include <dirent.h>
@@ -28,7 +29,7 @@
 
 #define STAMP "00000000T000000.000Z" /* digits and letters of a segment's name */
 #define PART  ".part"
-enum { DAY_MS = 86400000 };
+enum { DAY_MS = 86400000, NAME_TRIES = 1000 };
 
 /* The part of the path before its extension. */
 static int stem_length(const char *path)
@@ -200,7 +201,7 @@ static void part_adopt(const struct record_files *r, int folder, const char *par
         close(fd);
 }
 
-int record_files_begin(struct record_files *r, struct failure *f)
+static int segments_begin(struct record_files *r, struct failure *f)
 {
     struct dirent **names = NULL;
     int folder = folder_open(r), n;
@@ -227,19 +228,69 @@ int record_files_begin(struct record_files *r, struct failure *f)
     return 0;
 }
 
+/* A file is asked for, and so is the part that a recorder has left. */
+static int file_begin(struct record_files *r, struct failure *f)
+{
+    struct stat st;
+    int rc = output_check_path(r->path, &r->overwrite, f);
+    if (!rc && !name_make(r))
+        rc = fail_errno(f, X_USAGE, ENAMETOOLONG, r->path);
+    return rc || stat(r->part, &st) < 0 || st.st_size == 0
+               ? rc
+               : output_check_path(r->part, &r->overwrite, f);
+}
+
+int record_files_begin(struct record_files *r, struct failure *f)
+{
+    return r->segments ? segments_begin(r, f) : file_begin(r, f);
+}
+
 /* ---- files ---- */
 
+/* No other recorder has it: it is locked, where locks are, and still under its name. */
+static bool part_take(int fd, const char *part)
+{
+    struct stat ours, named;
+    return (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) && fstat(fd, &ours) == 0 &&
+           lstat(part, &named) == 0 && ours.st_dev == named.st_dev && ours.st_ino == named.st_ino;
+}
+
+/* -1: errno, EEXIST where the name is another recorder's. */
+static int part_open(const struct record_files *r)
+{
+    int exclusive = r->segments ? O_EXCL : 0;
+    int fd = open(r->part, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | exclusive, 0666);
+    if (fd < 0)
+        return -1;
+    bool ours = part_take(fd, r->part);
+    bool taken = ours && r->segments && access(r->name, F_OK) == 0;
+    int error = !ours || taken ? EEXIST : ftruncate(fd, 0) < 0 ? errno : 0;
+    if (!error)
+        return fd;
+    if (taken)
+        unlink(r->part);
+    close(fd);
+    errno = error;
+    return -1;
+}
+
+/* Two recorders of a source begin their segments at the same picture, so at the same time. */
 int record_files_open(struct record_files *r, struct failure *f)
 {
-    if (!name_make(r))
-        return fail_errno(f, X_USAGE, ENAMETOOLONG, r->path);
-    if (r->made && access(r->name, F_OK) == 0)
-        return fail_with(f, X_OTHER, "remove it, or name another output", "%s: the file exists",
-                         r->name);
-    int fd = open(r->part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
+    int fd, tries = 0;
+    do {
+        if (!name_make(r))
+            return fail_errno(f, X_USAGE, ENAMETOOLONG, r->path);
+        if (!r->segments && r->made && access(r->name, F_OK) == 0)
+            return fail_with(f, X_OTHER, "remove it, or name another output", "%s: the file exists",
+                             r->name);
+        fd = part_open(r);
+    } while (fd < 0 && errno == EEXIST && r->segments && ++tries < NAME_TRIES);
+    if (fd < 0 && errno == EEXIST)
+        return fail_with(f, X_OTHER, "name another output", "%s: another program writes it",
+                         r->part);
     if (fd < 0)
         return fail_errno(f, X_OTHER, errno, r->part);
-    flock(fd, LOCK_EX | LOCK_NB); /* where locks are */
     r->sink = (struct sink){.fd = fd};
     r->made++;
     return 0;

@@ -23,7 +23,7 @@ struct record_files {
 };
 
 /* These return exit codes. */
-/* Of segments, once: whether they may be written, and what another recorder has left. */
+/* Once: whether files may be written, and what another recorder has left. */
 int record_files_begin(struct record_files *r, struct failure *f);
 int record_files_open(struct record_files *r, struct failure *f); /* the next file */
 /* complete: it gets its name, and segments beyond the limits go. */

@@ -97,9 +97,9 @@ int unit_output_init(struct unit_output *u, const struct client_options *o, cons
 
 int unit_output_check(struct unit_output *u)
 {
-    return !u->files && !output_is_special(u->path) ? 0
-           : u->out.segments                        ? record_files_begin(&u->out, u->f)
-                             : output_check_path(u->path, &u->out.overwrite, u->f);
+    return u->files                     ? record_files_begin(&u->out, u->f)
+           : output_is_special(u->path) ? output_check_path(u->path, &u->out.overwrite, u->f)
+                                        : 0;
 }
 
 int unit_output_protect(const struct unit_output *u, const struct stat *input)

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """pelton record, and pelton pipe of access units: packets are the source's in every container.
-Files come whole or stay ".part". Segments begin with key pictures and go with time. A cut recording
-and a full disk leave a file that plays. RTSP is published at a server.
+Files come whole or stay ".part", and each is one recorder's. Segments begin with key pictures and
+go with time. A cut recording and a full disk leave a file that plays. RTSP is published at a
+server.
 """
-import datetime, os, pathlib, re, signal, socket, subprocess, sys, tempfile
+import datetime, json, os, pathlib, re, signal, socket, subprocess, sys, tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t
@@ -128,6 +129,63 @@ def left_over(d, folder):
     recorders[1].wait()
 
 
+def recorder(d, stream, *words):
+    """A recorder that has begun, and waits at standard input for what follows."""
+    run = subprocess.Popen([args.bin + "/pelton", "record", "--socket", d.socket, "-", *words],
+                           stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+    run.stdin.write(stream)
+    run.stdin.flush()
+    return run
+
+
+def clients(d):
+    return json.loads(d.pelton("stats", "--json").stdout)["clients"]
+
+
+def same_name(d, folder):
+    """Two recorders whose names are the same moment's have each its own file. The clock is behind
+    a segment, so both would go on with the next millisecond."""
+    folder = folder + "/same"
+    pathlib.Path(folder).mkdir()
+    stream = pathlib.Path(folder, "../want.ts").read_bytes()
+    pathlib.Path(folder, stamped("a", 1)).write_bytes(b"x")
+    before = clients(d)
+    words = ["-o", folder + "/a.mkv", "--segment", "60"]
+    runs = [recorder(d, b"", *words) for _ in range(2)]
+    t.wait_until(lambda: clients(d) == before + 2, 10)
+    for run in runs:
+        run.stdin.write(stream)
+        run.stdin.flush()
+    t.wait_until(lambda: len(list(pathlib.Path(folder).glob("*.part"))) == 2, 10)
+    said = [run.communicate(timeout=t.patience(20))[1] for run in runs]
+    runs.append(recorder(d, stream, *words)) # and it goes on behind them
+    said += [runs[-1].communicate(timeout=t.patience(20))[1]]
+    whole = [len(packets(str(f))) for f in sorted(pathlib.Path(folder).glob("*.mkv"))[1:]]
+    check([r.returncode for r in runs] == [0, 0, 0] and whole == [150, 150, 150],
+          f"one moment's name: {whole} packets {said!r}")
+
+
+def one_file(d, folder, path):
+    """The file of a recorder that lives is no other's, and a part that was left is asked for."""
+    out = folder + "/one.mkv"
+    stream = pathlib.Path(folder, "want.ts").read_bytes()
+    run = recorder(d, stream, "-o", out)
+    t.wait_until(lambda: os.path.exists(out + ".part") and len(packets(out + ".part")) >= 100, 10)
+    other = d.pelton("record", path, "-o", out, "-y")
+    check(other.returncode == 1 and b"another program" in other.stderr
+          and not os.path.exists(out), f"a part that is written: {other.stderr.decode()!r}")
+    run.stdin.close()
+    run.wait(t.patience(20))
+    check(run.returncode == 0 and len(packets(out)) == 150, "and its recorder ends with a file")
+    pathlib.Path(out).rename(folder + "/left.mkv.part")
+    run = d.pelton("record", path, "-o", folder + "/left.mkv")
+    kept = len(packets(folder + "/left.mkv.part"))
+    check(run.returncode == 1 and b"left.mkv.part: the file exists" in run.stderr and kept == 150,
+          f"a part that was left stays: {run.stderr.decode()!r}, {kept} packets")
+    run = d.pelton("record", path, "-o", folder + "/left.mkv", "-y")
+    check(run.returncode == 0 and not os.path.exists(folder + "/left.mkv.part"), "-y overwrites it")
+
+
 def clock(d, folder, path):
     """After the clock has gone back, new segments are the newest all the same. Names of a year
     ahead are no obstacle."""
@@ -236,6 +294,8 @@ with tempfile.TemporaryDirectory() as folder:
         segments(d, folder, path)
         cut(d, folder)
         left_over(d, folder)
+        same_name(d, folder)
+        one_file(d, folder, path)
         clock(d, folder, path)
         refused(d, folder, path)
         full(d, folder, path)
