@@ -50,7 +50,7 @@ static const struct row {
     const char *const *words;
     const char *help;
 } rows[] = {
-    {"size", SIZE, AT(width), 16, 8192, NULL, "of the sensor, WxH, each from 16 to 8192"},
+    {"size", SIZE, AT(width), 16, 8192, NULL, "WxH of the sensor, each from 16 to 8192"},
     {"format", FORMAT, 0, 0, 0, NULL,
      "S + order (RGGB GRBG GBRG BGGR) + depth (8 10 12 14 16), P for MIPI packing: SRGGB12P; "
      "Y8..Y16; V4L2: YUYV UYVY NV12 NV21 YU12 NM12 NM21 YM12 MJPG H264 too"},

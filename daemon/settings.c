@@ -16,6 +16,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char listen_prefix[] = "listen.unix.", sources_prefix[] = "sources.",
                   rights_prefix[] = "rights.";
@@ -179,8 +180,10 @@ static int parse_config(const struct option_text *t, void *place)
     struct settings *s = place;
     bool is_file = !strchr(t->value, '=');
     option_fail(t->fault,
-                is_file ? "pelton.yaml(5) describes the file; peltond --list-keys lists its keys"
-                        : "peltond --help lists the settings",
+                !is_file ? "peltond --help lists the settings"
+                : access(t->value, R_OK) < 0
+                    ? "-c takes the name of a file, or KEY=VALUE"
+                    : "pelton.yaml(5) describes the file; peltond --list-keys lists its keys",
                 "%s", t->value);
     return is_file
                ? config_read(t->value, file_value, s, &s->sources, &s->n_sources, t->fault->cause)

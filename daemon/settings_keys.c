@@ -200,10 +200,14 @@ static const struct settings_key *key_find(const char *name, size_t length)
     return NULL;
 }
 
-/* Of a dotted key its first word may be the wrong one. */
+/* Of a dotted key its first word may be the wrong one. Where it is right, a key of that group. */
 static const char *key_hint(const char *key, char out[96])
 {
-    static const char *const groups[] = {"sources", "listen", "rights", "debug", "version"};
+    static const char *const groups[][2] = {{"sources", "sources.NAME.uri"},
+                                            {"listen", "listen.unix.path"},
+                                            {"rights", "rights.read.groups"},
+                                            {"debug", "debug.batch"},
+                                            {"version", "version"}};
     char head[32];
     struct near_name near = near_name_of(key, strlen(key));
     for (size_t i = 0; i < KEYS; i++)
@@ -212,7 +216,8 @@ static const char *key_hint(const char *key, char out[96])
         snprintf(head, sizeof(head), "%.*s", (int)strcspn(key, "."), key);
         near = near_name_of(head, strlen(head));
         for (size_t i = 0; i < sizeof(groups) / sizeof(*groups); i++)
-            near_name_try_name(&near, groups[i]);
+            near_name_try(&near, groups[i][0], strlen(groups[i][0]),
+                          groups[i][strcmp(head, groups[i][0]) == 0]);
     }
     return near_name_also(&near, out, 96);
 }

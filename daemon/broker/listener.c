@@ -63,6 +63,8 @@ static bool find_group(const struct settings *o, gid_t *out)
     const struct group *g = getgrnam(o->listen.group);
     if (!g) {
         log_line(LOG_LEVEL_ERROR, "listen.unix.group: %s: there is no such group", o->listen.group);
+        log_line(LOG_LEVEL_ERROR, "hint: packages make the group pelton; without this key the "
+                                  "socket has the group of the daemon");
         return false;
     }
     *out = g->gr_gid;

@@ -369,7 +369,8 @@ def service(args, clip):
     check(daemon.wait(t.LIMIT_S) == 0, "service: ends on SIGTERM")
     for text, words, code in (("mode: 0999", "listen.unix.mode=0999: expected octal", 2),
                               ("owner: me", "listen.unix.owner: expected path, mode or group", 2),
-                              ("group: nobody-of-this-name", "there is no such group", 2)):
+                              ("group: nobody-of-this-name",
+                               "no such group\npeltond: hint: packages", 2)):
         open(config, "w").write(f"version: 1\nlisten: {{unix: {{path: \"{path}\", {text}}}}}\n")
         out = run("-c", config)
         check(out.returncode == code and words in out.stderr, f"service: {out.stderr.strip()!r}")

@@ -156,7 +156,8 @@ static void wrong_words(void **state)
         {"--worker-f=3", "--worker-f=3: no such option (peltond); peltond --help"},
         {"--private-fd=x", "--private-fd x: not understood; a whole number from 0 to"},
         {"-loglevel=loud", "--log-level loud: not understood; one of: quiet error"},
-        {"-c/nonexistent.yaml", "/nonexistent.yaml: No such file or directory; pelton.yaml(5)"},
+        {"-c/nonexistent.yaml", "/nonexistent.yaml: No such file or directory; -c takes the name"},
+        {"-clisten=/x.sock", "-c listen=/x.sock: no such key; did you mean listen.unix.path?"},
         {"-cthraeds=1", "-c thraeds=1: no such key; did you mean threads?"},
         {"-cdebug.shufle_seed=1", "did you mean debug.shuffle_seed?"},
         {"surplus", "surplus: unexpected word; see: peltond --help"},
@@ -177,6 +178,9 @@ static void wrong_words(void **state)
     assert_int_equal(parse(&s, error, "-c", path, NULL, NULL), -1);
     assert_non_null(
         strstr(error, ":3:12: sorces.a.uri=sim://x: no such key; did you mean sources?"));
+    file_write("version: 1\nlisten: {tcp: 8790}\n");
+    assert_int_equal(parse(&s, error, "-c", path, NULL, NULL), -1);
+    assert_non_null(strstr(error, ":2:15: listen.tcp=8790: no such key; did you mean listen.unix"));
 }
 
 static void reread(void **state)
