@@ -38,6 +38,13 @@ static int upkeep_refuse(const char *key, const char *value, const char *expecte
     return -1;
 }
 
+/* A number alone would be microseconds, as cameras have them. */
+static bool has_unit(const char *value)
+{
+    size_t n = strlen(value);
+    return n > 0 && value[n - 1] == 's';
+}
+
 static bool is_picture(const char *value)
 {
     size_t n = strlen(value);
@@ -79,8 +86,8 @@ int upkeep_set(struct source_upkeep *u, const char *folder, const char *key, con
                    ? 0
                    : upkeep_refuse(key, value, "yes or no", why);
     if (!strcmp(key, "close_after")) {
-        if (!camera_parse_time(value, 0, DAY_US, &us))
-            return upkeep_refuse(key, value, "a time up to a day, as 30s", why);
+        if (!camera_parse_time(value, 0, DAY_US, &us) || (us > 0 && !has_unit(value)))
+            return upkeep_refuse(key, value, "a time up to a day with its unit, as 30s", why);
         u->close_after_ms = (uint64_t)(us / 1000);
         return 0;
     }

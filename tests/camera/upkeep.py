@@ -155,6 +155,8 @@ def keys(args, clip):
     cases = {f'uri: "sim://{clip}", always_on: often': "always_on=often: expected yes or no",
              f'uri: "sim://{clip}", close_after: -1s': "close_after=-1s: expected a time",
              f'uri: "sim://{clip}", close_after: 2d': "close_after=2d: expected a time",
+             f'uri: "sim://{clip}", close_after: 30': "close_after=30: expected a time up to a day "
+                                                      "with its unit",
              f'uri: "sim://{clip}", placeholder: red': "placeholder=red: expected none, gray, "
              "last or the name of a PNG file",
              f'uri: "sim://{clip}", placeholder: away.png': "placeholder=away.png: No such file",
