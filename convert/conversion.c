@@ -297,6 +297,30 @@ bool conversion_settle(const struct conversion_source *source, struct conversion
     return true;
 }
 
+bool conversion_same_source(const struct conversion_source *a, const struct conversion_source *b)
+{
+    return a->width == b->width && a->height == b->height && a->chroma == b->chroma &&
+           a->depth[0] == b->depth[0] && a->depth[1] == b->depth[1] && a->matrix == b->matrix &&
+           a->siting == b->siting && a->full_range == b->full_range;
+}
+
+static bool same_output(const struct conversion_wish *a, const struct conversion_wish *b)
+{
+    bool same = a->kind == b->kind && a->chroma == b->chroma && a->depth == b->depth &&
+                a->pairs == b->pairs && strncmp(a->order, b->order, sizeof(a->order)) == 0 &&
+                a->packed == b->packed && a->type == b->type && a->normalise == b->normalise;
+    for (int i = 0; i < 4 && same; i++)
+        same = a->mean[i] == b->mean[i] && a->scale[i] == b->scale[i];
+    return same;
+}
+
+bool conversion_same_wish(const struct conversion_wish *a, const struct conversion_wish *b)
+{
+    return a->crop.x == b->crop.x && a->crop.y == b->crop.y && a->crop.width == b->crop.width &&
+           a->crop.height == b->crop.height && a->width == b->width && a->height == b->height &&
+           a->filter == b->filter && same_output(a, b);
+}
+
 static void conversion_set(struct conversion *c, const struct conversion_source *source,
                            const struct conversion_wish *wish)
 {

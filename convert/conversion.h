@@ -76,6 +76,9 @@ struct conversion {
  */
 bool conversion_settle(const struct conversion_source *source, struct conversion_wish *wish,
                        char why[160]);
+/* Whether one conversion does for both. */
+bool conversion_same_source(const struct conversion_source *a, const struct conversion_source *b);
+bool conversion_same_wish(const struct conversion_wish *a, const struct conversion_wish *b);
 /* The output's planes of a settled wish. */
 void conversion_shape(const struct conversion_wish *wish, struct conversion_shape *out);
 uint32_t conversion_channels(const struct conversion_wish *wish); /* of pixels; of planes 1 */

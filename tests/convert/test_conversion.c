@@ -95,12 +95,63 @@ static void untouched(void **state)
     }
 }
 
+/* Padding differs; then each member does. */
+static void alike(void **state)
+{
+    struct conversion_source source[2];
+    struct conversion_wish wish[2];
+    memset(source, 0, sizeof(source));
+    memset(wish, 0, sizeof(wish));
+    memset((uint8_t *)&source[1].full_range + 1, 0xff,
+           sizeof(source[1]) - offsetof(struct conversion_source, full_range) - 1);
+    memset(&wish[1].normalise + 1, 0xff,
+           offsetof(struct conversion_wish, mean) - offsetof(struct conversion_wish, normalise) -
+               1);
+    assert_true(conversion_same_source(&source[0], &source[1]));
+    assert_true(conversion_same_wish(&wish[0], &wish[1]));
+#define OTHER(pair, member, same)                                                                  \
+    do {                                                                                           \
+        pair[1].member = 1;                                                                        \
+        assert_false(same(&pair[0], &pair[1]));                                                    \
+        pair[1].member = 0;                                                                        \
+        assert_true(same(&pair[0], &pair[1]));                                                     \
+    } while (0)
+    OTHER(source, width, conversion_same_source);
+    OTHER(source, height, conversion_same_source);
+    OTHER(source, chroma, conversion_same_source);
+    OTHER(source, depth[0], conversion_same_source);
+    OTHER(source, depth[1], conversion_same_source);
+    OTHER(source, matrix, conversion_same_source);
+    OTHER(source, siting, conversion_same_source);
+    OTHER(source, full_range, conversion_same_source);
+    OTHER(wish, crop.x, conversion_same_wish);
+    OTHER(wish, crop.y, conversion_same_wish);
+    OTHER(wish, crop.width, conversion_same_wish);
+    OTHER(wish, crop.height, conversion_same_wish);
+    OTHER(wish, width, conversion_same_wish);
+    OTHER(wish, height, conversion_same_wish);
+    OTHER(wish, filter, conversion_same_wish);
+    OTHER(wish, kind, conversion_same_wish);
+    OTHER(wish, chroma, conversion_same_wish);
+    OTHER(wish, depth, conversion_same_wish);
+    OTHER(wish, pairs, conversion_same_wish);
+    OTHER(wish, order[0], conversion_same_wish);
+    OTHER(wish, packed, conversion_same_wish);
+    OTHER(wish, type, conversion_same_wish);
+    OTHER(wish, normalise, conversion_same_wish);
+    for (int i = 0; i < 4; i++) {
+        OTHER(wish, mean[i], conversion_same_wish);
+        OTHER(wish, scale[i], conversion_same_wish);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(at_random),
         cmocka_unit_test(refused),
         cmocka_unit_test(untouched),
+        cmocka_unit_test(alike),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -282,8 +282,8 @@ static bool same_planes(const struct feed_format *a, const struct feed_format *b
 static bool same_conversion(const struct feed_format *a, const struct feed_format *b)
 {
     return a->converts == b->converts &&
-           (!a->converts || (memcmp(&a->source, &b->source, sizeof(a->source)) == 0 &&
-                             memcmp(&a->wish, &b->wish, sizeof(a->wish)) == 0));
+           (!a->converts || (conversion_same_source(&a->source, &b->source) &&
+                             conversion_same_wish(&a->wish, &b->wish)));
 }
 
 bool pool_serves(const struct pool *pool, const struct pool_params *params)
