@@ -153,9 +153,10 @@ static uint64_t traffic(const struct kernel_case *c)
 /* A Gaussian whose outermost tap lies at 2.5 of its deviation, or equal weights; their sum is 1. */
 static void weights_of(const struct kernel_case *c, float weights[BENCH_MAX_TAPS + 1])
 {
-    double sum = 0, w[BENCH_MAX_TAPS], deviation = (c->taps / 2) / 2.5;
+    const uint32_t half = c->taps / 2;
+    double sum = 0, w[BENCH_MAX_TAPS], deviation = half / 2.5;
     for (uint32_t i = 0; i < c->taps; i++) {
-        double x = ((double)i - c->taps / 2) / deviation;
+        double x = ((double)i - half) / deviation;
         w[i] = c->gauss ? exp(-0.5 * x * x) : 1;
         sum += w[i];
     }

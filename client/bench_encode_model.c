@@ -76,7 +76,8 @@ static double mean_mbs(const struct bench_encode *b)
     double sum = 0;
     for (unsigned i = 0; i < b->streams; i++) {
         const struct encode_clip *c = &b->clips[i % b->o->n_inputs];
-        sum += (double)((c->width + 15) / 16) * ((c->height + 15) / 16);
+        const uint64_t columns = (c->width + 15) / 16, rows = (c->height + 15) / 16;
+        sum += (double)(columns * rows);
     }
     return sum / b->streams;
 }

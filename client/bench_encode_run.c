@@ -108,7 +108,8 @@ static bool stream_goes_on(const struct encode_stream *s)
 static void stream_ready(struct encode_stream *s)
 {
     struct encode_rounds *r = s->rounds;
-    if (pthread_barrier_wait(&r->ready) == PTHREAD_BARRIER_SERIAL_THREAD) {
+    int role = pthread_barrier_wait(&r->ready);
+    if (role == PTHREAD_BARRIER_SERIAL_THREAD) {
         gpu_encoder_count(r->b->encoder, &r->before);
         r->cpu_begun = cpu_seconds();
         r->begun_ns = now_ns();

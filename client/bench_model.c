@@ -26,8 +26,8 @@ bool bench_model(const struct bench *b, struct model_pass passes[MODEL_PASSES])
 {
     const struct bench_run *run = &b->runs[BENCH_DELIVERED];
     const struct pelton_stats *s = &run->total;
-    double frames = (double)run->frames,
-           mbs = (b->info.coded_width / 16) * (double)(b->info.coded_height / 16);
+    const uint64_t columns = b->info.coded_width / 16, rows = b->info.coded_height / 16;
+    double frames = (double)run->frames, mbs = (double)(columns * rows);
     double luma = mbs * 256, frame = luma * 1.5;
     if (run->frames == 0 || s->gpu_deblock <= 0 || strcmp(b->info.pix_fmt, "yuv420p"))
         return false;

@@ -103,7 +103,9 @@ static double rate(const struct overview *before, const struct overview *now,
                    const struct pelton_stream_status *s)
 {
     const struct pelton_stream_status *old = find_stream(before, s->id);
-    double seconds = old ? (double)(now->asked_ns - before->asked_ns) * 1e-9 : 0;
+    if (!old)
+        return -1;
+    double seconds = (double)(now->asked_ns - before->asked_ns) * 1e-9;
     return seconds > 0 ? (double)(s->frames - old->frames) / seconds : -1;
 }
 
@@ -301,7 +303,7 @@ int cmd_top(struct client_options *o, struct failure *f)
             rc = fail_errno(f, X_OTHER, errno, "standard output");
         free(before.streams);
         before = now;
-        now.streams = NULL;
+        now = (struct overview){0};
     }
     free(before.streams);
     pelton_close(conn);

@@ -76,8 +76,10 @@ static bool types_video(const char *types)
 
 static int hex_digit(char c)
 {
-    const char *digits = "0123456789abcdef", *at = c ? strchr(digits, c | 0x20) : NULL;
-    return c >= '0' && c <= '9' ? c - '0' : at ? (int)(at - digits) : -1;
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
 }
 
 static void percent_decode(const char *from, size_t n, char out[ONVIF_TEXT])

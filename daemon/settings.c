@@ -162,7 +162,7 @@ static int parse_number(const struct option_text *t, void *place)
 
 static int parse_log_level(const struct option_text *t, void *place)
 {
-    static const signed char levels[] = {
+    static const int8_t levels[] = {
         LOG_LEVEL_QUIET, LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_NOTICE, LOG_LEVEL_INFO,
         LOG_LEVEL_DEBUG, LOG_LEVEL_ERROR, LOG_LEVEL_ERROR,   LOG_LEVEL_DEBUG,  LOG_LEVEL_DEBUG};
     struct settings_process *process = place;

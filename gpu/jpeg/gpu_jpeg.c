@@ -278,5 +278,5 @@ int gpu_jpeg_encode(struct gpu_jpeg *j, struct gpu_jpeg_picture *pictures, uint3
 {
     uint32_t batch;
     int err = gpu_jpeg_submit(j, pictures, count, &batch);
-    return err < 0 ? err : gpu_jpeg_wait(j, batch, pictures);
+    return err != GPU_OK ? err : gpu_jpeg_wait(j, batch, pictures);
 }

@@ -106,9 +106,8 @@ void memory_free(struct memory *m)
             memcpy(&m->free_list[c], block, sizeof(void *));
             free(block);
         }
-        while (m->slabs[c]) {
-            struct slab *slab = m->slabs[c];
-            slab_unlink(m, slab);
+        for (struct slab *slab = m->slabs[c], *next; slab; slab = next) {
+            next = slab->next;
             slab_free(slab);
         }
     }

@@ -126,8 +126,8 @@ static double cpu_seconds_a_byte(const struct schedule *s)
 static double batch_seconds(const struct schedule *s)
 {
     const struct entropy_queue *q = &s->entropy;
-    double weight =
-        (double)(q->bytes / q->count) + (double)SPLIT_MB_WEIGHT * (double)q->first->pic->mb_count;
+    const uint64_t bytes = q->bytes / q->count;
+    double weight = (double)bytes + (double)SPLIT_MB_WEIGHT * (double)q->first->pic->mb_count;
     return weight * seconds_a_byte(&s->split.gpu_rate, SPLIT_GPU_SECONDS) +
            seconds_a_byte(&s->split.gpu_fetch, SPLIT_FETCH_SECONDS);
 }
