@@ -305,9 +305,10 @@ int record_files_close(struct record_files *r, bool complete, struct failure *f)
     r->sink.fd = -1;
     if (complete && fsync(fd) < 0 && errno != EINVAL)
         error = errno;
-    if (close(fd) < 0 && !error)
-        error = errno;
+    /* while it is locked: else another recorder could take the part for one that is left */
     if (complete && !error && rename(r->part, r->name) < 0)
+        error = errno;
+    if (close(fd) < 0 && !error)
         error = errno;
     if (error)
         return fail_errno(f, X_OTHER, error, r->part);
