@@ -251,6 +251,17 @@ static int decode_subscribe(struct decode *d, bool known)
     return input_subscribe(d->o, d->conn, &params, d->source.name, &d->info, &d->stream, d->f);
 }
 
+/* Without a GPU the software device decodes what libavcodec cannot, or may not. */
+static void decode_name_device(struct decode *d)
+{
+    struct pelton_stats stats = {0};
+    if (!d->device.libavcodec || pelton_stats(d->stream, DECODE_SLICE_MS, &stats) < 0 ||
+        stats.libavcodec)
+        return;
+    d->device.libavcodec = false;
+    snprintf(d->device.name, sizeof(d->device.name), "Vulkan software device");
+}
+
 int decode_open_stream(struct decode *d)
 {
     /* otherwise opening gives the reason */
@@ -260,8 +271,10 @@ int decode_open_stream(struct decode *d)
         return rc;
     if (d->files)
         ui_log(LOG_VERBOSE, "%s makes the JPEG files", d->device.name);
-    if (known)
+    if (known) {
+        decode_name_device(d);
         announce_device(&d->device);
+    }
     sync_init(&d->sync, &d->info, d->o->read.start_us, d->source.uri != NULL);
     d->second_sync = d->sync;
     ui_log(LOG_VERBOSE, "%s: %s, %s %s, %s, %ux%u", d->source.name, d->info.container,

@@ -57,6 +57,10 @@ def check_choice(args):
     check(run.returncode == 7, f"--device gpu without one: exit code {run.returncode}")
     run = pelton(args, "decode", "-i", CLIP, "-f", "null", "-o", "-", **on)
     check(run.stderr.count("decodes, not pelton") == 1, "one warning: " + run.stderr)
+    run = pelton(args, "decode", "--blur", "0,0,16,16", "-frames:v", "2", "-i", CLIP, "-f", "null",
+                 "-o", "-", **on)
+    check(run.returncode == 0 and "decodes, not pelton" not in run.stderr and
+          run.stderr.count("Vulkan software device") == 2, "blurred by pelton: " + run.stderr)
 
 
 def check_readers(args, daemons):
