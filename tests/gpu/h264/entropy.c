@@ -530,5 +530,7 @@ int check_entropy(struct check_env *env, const char *const *paths, unsigned coun
            env->pictures, env->mbs, p.equal, p.refused, p.passed, p.longer, p.scaled,
            p.out_of_range);
     entropy_close(&p);
-    return err ? -1 : 0;
+    if (!err && !env->pictures)
+        printf("checkgpu: no file has pictures that the GPU takes\n");
+    return err || !env->pictures ? -1 : 0;
 }

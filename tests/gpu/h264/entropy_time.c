@@ -126,6 +126,8 @@ int check_entropy_timing(struct check_env *env, const char *path, uint32_t most)
     struct entropy p = {.env = env, .keep = true, .most = most};
     p.scratch = h264_scratch_create();
     int err = p.scratch ? entropy_read_stream(&p, path) : GPU_ERR_NOMEM;
+    if (err == 0 && !p.count)
+        err = GPU_ERR_INVALID; /* the GPU takes none of its pictures */
     for (uint32_t i = 0; i < p.count && err == 0; i++)
         entropy_decode_cpu(&p, p.pictures[i]);
     for (uint32_t n = 1; n <= most && err == 0 && p.count; n = n == 1     ? 16
