@@ -574,8 +574,8 @@ def changed_streams(args, folder):
 
 
 def h264_units(args, folder, sets_once, size="128x96", gop=20):
-    """Access units of x264 and FFmpeg's hashes of their pictures."""
-    path = folder + "/camera.264"
+    """Access units of x264 and FFmpeg's hashes of their pictures. Other tests make theirs now."""
+    path = tempfile.mkdtemp(dir=folder) + "/camera.264"
     source = ["-f", "lavfi", "-i", f"testsrc2=size={size}:rate=30"]
     subprocess.run([args.ffmpeg, "-v", "error", "-nostdin", "-y", *source, "-frames:v",
                     str(3 * gop), "-c:v", "libx264", "-preset", "veryfast", "-tune", "zerolatency",
