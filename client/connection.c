@@ -151,6 +151,15 @@ static int connection_refused(const struct client_options *o, const char *path, 
     return rc;
 }
 
+/* Commands that encode take their encoder's device from the option. */
+static void warn_of_device(const struct client_options *o, const char *daemon)
+{
+    bool encodes = o->command && o->command->bit & ENCODES;
+    if (o->connect.device_given && !encodes)
+        ui_log(LOG_WARNING, "--device %s has no effect: the daemon at %s has a device of its own",
+               o->connect.device, daemon);
+}
+
 /* A daemon that runs. 0 with *out NULL: none does, and a private one may serve this command. */
 static int connect_running(const struct client_options *o, struct pelton **out, struct failure *f)
 {
@@ -159,6 +168,7 @@ static int connect_running(const struct client_options *o, struct pelton **out, 
     *out = NULL;
     if (pelton_connect(path, CONNECT_MS, out) == 0) {
         ui_log(LOG_VERBOSE, "daemon: %s", pelton_socket(*out));
+        warn_of_device(o, pelton_socket(*out));
         return 0;
     }
     int code = pelton_failure(NULL)->code;

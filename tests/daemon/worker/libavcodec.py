@@ -79,6 +79,11 @@ def check_readers(args, daemons):
     check(run.returncode == 7 and "not pelton" in run.stderr, "bench refuses: " + run.stderr)
     slow.kill()
     slow.wait()
+    for words, told in ((("--device", "gpu"), 1), ((), 0)):
+        run = pelton(args, "decode", *words, "--socket", daemon.socket, "-i", CLIP, "-frames:v",
+                     "1", "-f", "null", "-")
+        check(run.returncode == 0 and run.stderr.count("has no effect") == told,
+              f"{words} beside --socket: {run.stderr}")
 
 
 def make(folder, name, size, *words):
