@@ -32,7 +32,7 @@ void announce_device(const struct pelton_device *device)
     if (device->libavcodec)
         ui_log(LOG_WARNING, "no GPU: %s decodes, not pelton", device->name);
     else
-        ui_log(LOG_WARNING, "%s: decoding without a GPU is slow", device->name);
+        ui_log(LOG_WARNING, "%s is a software device: slow", device->name);
 }
 
 const char *decoder_name(bool libavcodec)

@@ -259,7 +259,7 @@ static void decode_name_device(struct decode *d)
         stats.libavcodec)
         return;
     d->device.libavcodec = false;
-    snprintf(d->device.name, sizeof(d->device.name), "Vulkan software device");
+    snprintf(d->device.name, sizeof(d->device.name), "Vulkan device");
 }
 
 int decode_open_stream(struct decode *d)
