@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #define MAX_FRAME_MBS 139264 /* MaxFS of level 6.2 */
+#define MAX_SIDE_MBS  1055   /* Sqrt(8 * MaxFS) (A.3.1, A.3.2) */
 
 static int sps_range_error(const struct h264_bits *b, struct h264_diag *diag, const char *element,
                            int64_t value, const char *what)
@@ -99,9 +100,12 @@ static int parse_size(struct h264_bits *b, struct h264_sps *sps, struct h264_dia
     uint64_t mbs;
     sps->frame_mbs_only_flag = (uint8_t)h264_bits_flag(b);
     mbs = ((uint64_t)width + 1) * ((uint64_t)height + 1) * (2u - sps->frame_mbs_only_flag);
-    if (width >= 4096 || height >= 4096 || mbs > MAX_FRAME_MBS)
+    if (width >= MAX_SIDE_MBS || mbs > MAX_FRAME_MBS)
         return sps_range_error(b, diag, "pic_width_in_mbs_minus1", width,
                                "the picture is larger than any level allows");
+    if (mbs / (width + 1) > MAX_SIDE_MBS)
+        return sps_range_error(b, diag, "pic_height_in_map_units_minus1", height,
+                               "the picture is higher than any level allows");
     sps->mb_width = (uint16_t)(width + 1);
     sps->map_height = (uint16_t)(height + 1);
     sps->mb_height = (uint16_t)((height + 1) * (2u - sps->frame_mbs_only_flag));

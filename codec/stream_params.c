@@ -43,6 +43,7 @@ static void crop_to_container(const struct h264_stream *s, struct h264_sps *sps)
 static int refuse_size(struct h264_stream *s, struct h264_sps *sps, struct h264_diag *diag)
 {
     int64_t width = sps->mb_width;
+    s->sps[sps->id].refused = true;
     h264_sps_unref(sps);
     s->stats.refused[H264_LIMIT_PICTURE]++;
     return h264_fail(diag, H264_ERR_UNSUPPORTED, "pic_width_in_mbs_minus1", width - 1,
@@ -76,8 +77,9 @@ int h264_stream_store_sps(struct h264_stream *s, const uint8_t *nal, size_t size
         sps_refuse(s, n, error);
         return error;
     }
-    if (s->params.limits.frame_mbs &&
-        (uint32_t)sps->mb_width * sps->mb_height > s->params.limits.frame_mbs)
+    if (sps->mb_width > REC_MAX_SIDE_MBS || sps->mb_height > REC_MAX_SIDE_MBS ||
+        (s->params.limits.frame_mbs &&
+         (uint32_t)sps->mb_width * sps->mb_height > s->params.limits.frame_mbs))
         return refuse_size(s, sps, diag);
     crop_to_container(s, sps);
     s->habits.lost_set = false;

@@ -85,6 +85,8 @@
 #define REC_WEIGHT_EXPLICIT 1
 #define REC_WEIGHT_IMPLICIT 2
 
+/* of a frame, each way: planes are images, and devices need not have any wider than 16384 */
+#define REC_MAX_SIDE_MBS 1024
 #define REC_MAX_REFS 32 /* entries of a reference list (field decoding: 32) */
 #define REC_NO_SLICE 0xffffffffu
 

@@ -31,8 +31,8 @@ static void recon_set(struct recon *r, struct gpu *g, const struct recon_params 
 
 static int check_params(const struct recon_params *p)
 {
-    if (!p->mb_width || !p->mb_height || p->mb_width > 1024 || p->mb_height > 1024 || !p->slots ||
-        !p->width || p->wavefront > 2 || p->delivery > 2 || p->flight > RECON_MAX_FLIGHT ||
+    if (!p->mb_width || !p->mb_height || p->mb_width > REC_MAX_SIDE_MBS ||
+        p->mb_height > REC_MAX_SIDE_MBS || !p->slots || !p->width || p->wavefront > 2 || p->delivery > 2 || p->flight > RECON_MAX_FLIGHT ||
         p->flight == 1 || p->chroma_format_idc > 3)
         return GPU_ERR_INVALID;
     for (int i = 0; i < 2; i++)

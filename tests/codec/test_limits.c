@@ -81,9 +81,9 @@ static void test_large_pictures(void **state)
     close_stream(&c);
 }
 
-static int sps_error(uint32_t limit, uint64_t *count)
+static int sps_error(struct sps_fields sps, uint32_t limit, uint64_t *count)
 {
-    struct ctx c = {.sps = plain_sps()};
+    struct ctx c = {.sps = sps};
     struct bw w = {.bits = 0};
     assert_int_equal(
         h264_stream_create(&(struct h264_stream_params){.limits.frame_mbs = limit}, &c.s), H264_OK);
@@ -97,11 +97,28 @@ static int sps_error(uint32_t limit, uint64_t *count)
 static void test_picture(void **state)
 {
     uint64_t count;
-    assert_int_equal(sps_error(MBS + 1, &count), H264_OK);
-    assert_int_equal(sps_error(MBS, &count), H264_OK);
+    assert_int_equal(sps_error(plain_sps(), MBS + 1, &count), H264_OK);
+    assert_int_equal(sps_error(plain_sps(), MBS, &count), H264_OK);
     assert_int_equal(count, 0);
-    assert_int_equal(sps_error(MBS - 1, &count), H264_ERR_UNSUPPORTED);
+    assert_int_equal(sps_error(plain_sps(), MBS - 1, &count), H264_ERR_UNSUPPORTED);
     assert_int_equal(count, 1);
+}
+
+/* Without a limit: what images of devices can hold. */
+static void test_sides(void **state)
+{
+    uint64_t count;
+    for (int vertical = 0; vertical < 2; vertical++) {
+        struct sps_fields f = plain_sps();
+        f.mb_width = f.mb_height = 1;
+        uint32_t *side = vertical ? &f.mb_height : &f.mb_width;
+        *side = REC_MAX_SIDE_MBS;
+        assert_int_equal(sps_error(f, 0, &count), H264_OK);
+        assert_int_equal(count, 0);
+        ++*side;
+        assert_int_equal(sps_error(f, 0, &count), H264_ERR_UNSUPPORTED);
+        assert_int_equal(count, 1);
+    }
 }
 
 /* One macroblock: a slice and a redundant one. */
@@ -159,9 +176,13 @@ static void test_sei(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nal_unit),       cmocka_unit_test(test_access_unit),
-        cmocka_unit_test(test_large_pictures), cmocka_unit_test(test_picture),
-        cmocka_unit_test(test_slices),         cmocka_unit_test(test_sei),
+        cmocka_unit_test(test_nal_unit),
+        cmocka_unit_test(test_access_unit),
+        cmocka_unit_test(test_large_pictures),
+        cmocka_unit_test(test_picture),
+        cmocka_unit_test(test_sides),
+        cmocka_unit_test(test_slices),
+        cmocka_unit_test(test_sei),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -162,9 +162,10 @@ static void test_sps_limits(void **state)
     REFUSE(f.poc_type = 3, "pic_order_cnt_type");
     REFUSE((f.poc_type = 1, f.cycle = 256), "num_ref_frames_in_pic_order_cnt_cycle");
     REFUSE(f.max_num_ref_frames = 17, "max_num_ref_frames");
-    REFUSE(f.mb_width = 4097, "pic_width_in_mbs_minus1");
+    REFUSE(f.mb_width = 1056, "pic_width_in_mbs_minus1");
+    REFUSE(f.mb_height = 1056, "pic_height_in_map_units_minus1");
     REFUSE(f.mb_height = UINT32_MAX, "pic_width_in_mbs_minus1");
-    REFUSE((f.mb_width = 4096, f.mb_height = 35), "pic_width_in_mbs_minus1");
+    REFUSE((f.mb_width = 1055, f.mb_height = 133), "pic_width_in_mbs_minus1");
     REFUSE((f.crop[0] = 16, f.crop[1] = 16), "frame_crop_right_offset");
     REFUSE(f.crop[1] = UINT32_MAX - 1, "frame_crop_right_offset");
     REFUSE(f.crop[3] = 24, "frame_crop_bottom_offset");
@@ -172,9 +173,9 @@ static void test_sps_limits(void **state)
     f = plain_sps();
     f.poc_type = 1;
     f.cycle = 255;
-    f.mb_width = 4096;
-    f.mb_height = 34;
-    f.crop[1] = 2047 * 16;
+    f.mb_width = 1055;
+    f.mb_height = 132;
+    f.crop[1] = 527 * 16;
     assert_int_equal(parse_sps(&f, &sps, NULL), H264_OK);
     assert_int_equal(sps->num_ref_frames_in_poc_cycle, 255);
     h264_sps_unref(sps);

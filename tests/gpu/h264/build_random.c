@@ -100,8 +100,17 @@ int check_group_random(struct check_env *env)
 
 int check_group_sizes(struct check_env *env)
 {
-    static const uint32_t frames[][2] = {{1, 1}, {1, 7},  {9, 1},  {2, 2},   {3, 2},
-                                         {2, 5}, {33, 2}, {40, 3}, {120, 68}};
+    static const uint32_t frames[][2] = {{1, 1},
+                                         {1, 7},
+                                         {9, 1},
+                                         {2, 2},
+                                         {3, 2},
+                                         {2, 5},
+                                         {33, 2},
+                                         {40, 3},
+                                         {120, 68},
+                                         {REC_MAX_SIDE_MBS, 1},
+                                         {1, REC_MAX_SIDE_MBS}};
     for (unsigned i = 0; i < sizeof(frames) / sizeof(frames[0]); i++) {
         bool large = frames[i][0] * frames[i][1] > 1000;
         if (check_open(env, frames[i][0], frames[i][1], large ? 1 : 2, large ? 1 : 2) < 0)
