@@ -43,7 +43,7 @@ static bool references_submitted(struct picture *p, const struct batch *b)
             return false;
         if (owner != p->owner && (!frame_submitted(owner) || owner->frame.batch == b->serial))
             return false;
-        if (ref->slot.slots != b->slots)
+        if (!slots_shared(p, ref))
             picture_spoil(p);
     }
     return true;
@@ -113,7 +113,7 @@ static struct batch_copy copy_of_reference(const struct picture *p)
     for (uint32_t i = 0; i < p->pic->refs_held_count; i++) {
         const struct h264_picture *from = p->pic->refs_held[i];
         const struct picture *ref = from->holder.user;
-        if (!ref || ref->slot.slots != p->slot.slots || ref->slot.batch == p->slot.batch)
+        if (!ref || !slots_shared(p, ref) || ref->slot.batch == p->slot.batch)
             continue;
         copy.from = (uint32_t)from->holder.slot;
         if (copy.rows && from->structure != REC_FRAME)

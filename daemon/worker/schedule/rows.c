@@ -63,13 +63,13 @@ bool rows_awaited(const struct schedule *s, const struct picture *p)
 }
 
 /* References without samples are the business of the picture's own batch. */
-static bool references_submitted(const struct picture *p, const struct slots *st)
+static bool references_submitted(const struct picture *p)
 {
     bool intra = p->pic->slices[0].hdr.type == H264_I;
     for (uint32_t i = 0; i < p->pic->refs_held_count; i++) {
         const struct picture *ref = p->pic->refs_held[i]->holder.user;
         if (!ref || ref->stage < PICTURE_SUBMITTED || !frame_submitted(ref->owner) ||
-            ref->slot.slots != st || ref->outcome != OUTCOME_WHOLE)
+            !slots_shared(p, ref) || ref->outcome != OUTCOME_WHOLE)
             return false;
     }
     return intra || p->pic->refs_held_count;
@@ -80,7 +80,7 @@ static bool picture_may_begin(const struct window *w, const struct picture *p,
 {
     return p && p->stage == PICTURE_ENTROPY && p->owner == p && !w->abort && !p->rows.refused &&
            p->rows.ready > p->rows.submitted && w->slots.of == st && slots_serve(w, p->pic->sps) &&
-           references_submitted(p, st);
+           references_submitted(p);
 }
 
 struct picture *rows_take(struct schedule *s, struct slots *st)

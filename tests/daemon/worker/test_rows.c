@@ -62,7 +62,7 @@ static struct world *world(void)
                               .pic = &w->ref_pic,
                               .window = &w->window,
                               .owner = &w->ref,
-                              .slot = {.slots = &w->slots},
+                              .slot = {.slots = &w->slots, .seat = w->window.slots.seat},
                               .frame = {.pictures = 1, .submitted = 1}};
     w->p = (struct picture){.stage = PICTURE_ENTROPY,
                             .pic = &w->pic,
@@ -163,9 +163,9 @@ static void test_take(void **state)
     w->ref.stage = PICTURE_READY;
     refuse(w);
     w->ref.stage = PICTURE_SUBMITTED;
-    w->ref.slot.slots = NULL;
+    w->ref.slot.seat--; /* before a change of the store */
     refuse(w);
-    w->ref.slot.slots = &w->slots;
+    w->ref.slot.seat++;
     w->window.abort = true;
     refuse(w);
     w->window.abort = false;
