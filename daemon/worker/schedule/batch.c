@@ -23,6 +23,13 @@ static void batch_add(struct batch *b, struct picture *p, struct batch_copy copy
 
 /* ---- what a picture reads ---- */
 
+bool picture_may_read(const struct picture *p, const struct picture *ref)
+{
+    const struct picture_slot *own = &p->owner->slot;
+    uint32_t seat = own->slots ? own->seat : p->window->slots.seat;
+    return ref->slot.slots && ref->owner->slot.seat == seat;
+}
+
 /* A reference that cannot be read from this store makes the picture a copy. One that is not
  * submitted blocks the picture, so that nobody looks at it again before that. */
 static bool references_submitted(struct picture *p, const struct batch *b)
@@ -43,7 +50,7 @@ static bool references_submitted(struct picture *p, const struct batch *b)
             return false;
         if (owner != p->owner && (!frame_submitted(owner) || owner->frame.batch == b->serial))
             return false;
-        if (!slots_shared(p, ref))
+        if (!picture_may_read(p, ref))
             picture_spoil(p);
     }
     return true;
@@ -113,7 +120,7 @@ static struct batch_copy copy_of_reference(const struct picture *p)
     for (uint32_t i = 0; i < p->pic->refs_held_count; i++) {
         const struct h264_picture *from = p->pic->refs_held[i];
         const struct picture *ref = from->holder.user;
-        if (!ref || !slots_shared(p, ref) || ref->slot.batch == p->slot.batch)
+        if (!ref || !picture_may_read(p, ref) || ref->slot.batch == p->slot.batch)
             continue;
         copy.from = (uint32_t)from->holder.slot;
         if (copy.rows && from->structure != REC_FRAME)

@@ -36,6 +36,9 @@ struct batch {
 /* Batches of a store that may be in flight: one less on a software device, and if a LIVE picture
  * would have to wait behind them. */
 uint32_t batches_most(const struct schedule *s);
+/* Whether p may read the slot of ref: its window has not changed its store in between. It may have
+ * come back to the same one. Frames do not depend on that, as it depends on other streams. */
+bool picture_may_read(const struct picture *p, const struct picture *ref);
 /* Pictures for the next batch of st, perhaps none. They are SUBMITTED and have slots. */
 void batch_collect(struct schedule *s, struct slots *st, struct batch *b);
 /* The first output after `after` (NULL: the window's first) that waits, if its frame can be

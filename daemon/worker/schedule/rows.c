@@ -8,6 +8,7 @@
 #include "daemon/worker/schedule/rows.h"
 
 #include "codec/conceal.h"
+#include "daemon/worker/schedule/batch.h"
 #include "daemon/worker/schedule/knobs.h"
 #include "daemon/worker/schedule/slots.h"
 
@@ -69,7 +70,7 @@ static bool references_submitted(const struct picture *p)
     for (uint32_t i = 0; i < p->pic->refs_held_count; i++) {
         const struct picture *ref = p->pic->refs_held[i]->holder.user;
         if (!ref || ref->stage < PICTURE_SUBMITTED || !frame_submitted(ref->owner) ||
-            !slots_shared(p, ref) || ref->outcome != OUTCOME_WHOLE)
+            !picture_may_read(p, ref) || ref->outcome != OUTCOME_WHOLE)
             return false;
     }
     return intra || p->pic->refs_held_count;

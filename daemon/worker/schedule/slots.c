@@ -429,13 +429,6 @@ bool slots_claim(struct window *w, struct slots *st, bool oldest)
     return st->free_count > 0;
 }
 
-bool slots_shared(const struct picture *p, const struct picture *ref)
-{
-    const struct picture_slot *own = &p->owner->slot;
-    uint32_t seat = own->slots ? own->seat : p->window->slots.seat;
-    return ref->slot.slots && ref->owner->slot.seat == seat;
-}
-
 void slots_take(struct slots *st, struct picture *p)
 {
     p->slot.slots = st;

@@ -94,9 +94,6 @@ uint32_t slots_owed(const struct schedule *s, const struct slots *st);
 /* A new frame of the window may take a slot; oldest: it is the oldest that waits. Sets
  * window.starves if none can ever become free. */
 bool slots_claim(struct window *w, struct slots *st, bool oldest);
-/* Whether p may read the slot of ref: its window has not changed its store in between. It may have
- * come back to the same one. Frames do not depend on that, as it depends on other streams. */
-bool slots_shared(const struct picture *p, const struct picture *ref);
 /* A free slot, or that of the picture's frame. */
 void slots_take(struct slots *st, struct picture *p);
 void slots_give(struct slots *st, struct window *w, uint32_t seat, int32_t slot);
