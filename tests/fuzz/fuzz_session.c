@@ -115,6 +115,7 @@ static struct run decode(const uint8_t *data, size_t size, unsigned threads)
     struct gpu_params gpu = {.device = "cpu"};
     struct pelton_open_params open = {.name = "fuzz", .start_us = -1, .duration_us = -1};
     uint8_t wish = data[size - 1];
+    params.delay_seed = wish & 16 ? size : 0;
     uv_loop_t loop;
     open.fields = wish & 1;
     open.views = wish & 2 ? PELTON_VIEWS_BOTH : PELTON_VIEW_BASE;

@@ -10,7 +10,7 @@
  *     --fields          fields apart
  *     --second-view     the second view of Stereo High streams too
  *     --device D        auto gpu cpu NAME
- *     --threads N --lookahead N --batch N --depth N --shuffle SEED --wavefront N
+ *     --threads N --lookahead N --batch N --depth N --shuffle SEED --delay SEED --wavefront N
  *     --entropy auto|cpu|gpu|both --entropy-memory KIB --cpu-motion
  *     --arena N         records in memory that the device fetches: 0 on hardware, 1 never, 2 always
  *     --transport T     shm none readback
@@ -212,6 +212,7 @@ enum {
     O_BATCH,
     O_DEPTH,
     O_SHUFFLE,
+    O_DELAY,
     O_WAVEFRONT,
     O_TRANSPORT,
     O_POLICY,
@@ -247,6 +248,7 @@ static const struct option options[] = {{"device", 1, NULL, O_DEVICE},
                                         {"batch", 1, NULL, O_BATCH},
                                         {"depth", 1, NULL, O_DEPTH},
                                         {"shuffle", 1, NULL, O_SHUFFLE},
+                                        {"delay", 1, NULL, O_DELAY},
                                         {"wavefront", 1, NULL, O_WAVEFRONT},
                                         {"transport", 1, NULL, O_TRANSPORT},
                                         {"policy", 1, NULL, O_POLICY},
@@ -300,6 +302,9 @@ static void set_option(int c, struct engine_params *e)
         break;
     case O_SHUFFLE:
         e->shuffle_seed = (uint64_t)n;
+        break;
+    case O_DELAY:
+        e->delay_seed = (uint64_t)n;
         break;
     case O_WAVEFRONT:
         e->wavefront = (uint8_t)n;

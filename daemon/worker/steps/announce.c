@@ -151,7 +151,15 @@ static bool session_fail_by_store(struct session *s)
     return true;
 }
 
-/* The oldest picture that waits decides which store the session uses. */
+static void session_drop_ahead(struct session *s)
+{
+    h264_sps_unref(s->ahead);
+    s->ahead = NULL;
+    wake_source(&s->window);
+}
+
+/* The oldest picture that waits decides which store the session uses. A store that cannot be made
+ * ahead is tried again for that picture: whether one comes is not known yet. */
 static bool session_ensure_store(struct engine *e, struct session *s)
 {
     const struct h264_sps *sps = sps_of_next(s);
@@ -166,6 +174,8 @@ static bool session_ensure_store(struct engine *e, struct session *s)
     }
     if (err == GPU_ERR_LOST)
         engine_device_failed(e, err);
+    else if (err && s->ahead)
+        session_drop_ahead(s);
     else if (err)
         session_note_store_error(s, err);
     return true;
@@ -308,11 +318,8 @@ static bool session_ensure_pool(struct engine *e, struct session *s)
 /* What the first frame will need is there. The stream thread of a live stream may go on. */
 static void session_end_ahead(struct session *s)
 {
-    if (s->ahead && (s->window.abort || (s->sub.pools && slots_serve(&s->window, s->ahead)))) {
-        h264_sps_unref(s->ahead);
-        s->ahead = NULL;
-        wake_source(&s->window);
-    }
+    if (s->ahead && (s->window.abort || (s->sub.pools && slots_serve(&s->window, s->ahead))))
+        session_drop_ahead(s);
 }
 
 static bool session_names_retired(const struct session *s)
@@ -399,6 +406,8 @@ static void session_retire(struct session *s, struct unref *unref)
 
 bool session_tend(struct engine *e, struct session *s)
 {
+    if (s->sub.ended) /* the loop thread may free it as soon as the lock is dropped */
+        return false;
     struct unref unref = {.count = 0};
     bool any = session_adopt_pool(s);
     if (s->window.starves && !s->window.abort)

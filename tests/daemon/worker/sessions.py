@@ -225,6 +225,17 @@ def no_memory(base):
         expect(f"the failure is told {args}", "no GPU memory" in out.stderr, True)
 
 
+def no_pictures(base):
+    """Its parameter sets alone, which describe pictures that are too large for memory: no picture
+    needs that memory, however the threads take turns."""
+    data = Path(f"{base}-large.264").read_bytes()
+    path = f"{base}-sets.264"
+    Path(path).write_bytes(data[:data.index(b"\0\0\1\6")])
+    for seed in range(1, 41):
+        got, line = error_of("--delay", seed, path, env={"PELTON_TEST_MACROBLOCKS": "100"})
+        expect(f"no picture, seed {seed}", (got, "no picture" in "".join(line)), (4, True))
+
+
 def on_gpu(text):
     """Pictures that the statistics say were entropy-decoded on the GPU."""
     return int(text.split(" pictures")[0].split()[-1])
@@ -289,6 +300,7 @@ def sessions(clip, base, whole, frames):
     ends(clip, frames)
     damage(clip, base)
     no_memory(base)
+    no_pictures(base)
 
 
 def main():
