@@ -87,8 +87,8 @@
 
 /* of a frame, each way: planes are images, and devices need not have any wider than 16384 */
 #define REC_MAX_SIDE_MBS 1024
-#define REC_MAX_REFS 32 /* entries of a reference list (field decoding: 32) */
-#define REC_NO_SLICE 0xffffffffu
+#define REC_MAX_REFS     32 /* entries of a reference list (field decoding: 32) */
+#define REC_NO_SLICE     0xffffffffu
 
 /* Ranges, for all that check records: records_validate.c and the shaders. */
 #define REC_MAX_QP            51 /* of QPY, QPC, QSY; the least is -QpBdOffset */

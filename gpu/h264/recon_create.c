@@ -32,8 +32,9 @@ static void recon_set(struct recon *r, struct gpu *g, const struct recon_params 
 static int check_params(const struct recon_params *p)
 {
     if (!p->mb_width || !p->mb_height || p->mb_width > REC_MAX_SIDE_MBS ||
-        p->mb_height > REC_MAX_SIDE_MBS || !p->slots || !p->width || p->wavefront > 2 || p->delivery > 2 || p->flight > RECON_MAX_FLIGHT ||
-        p->flight == 1 || p->chroma_format_idc > 3)
+        p->mb_height > REC_MAX_SIDE_MBS || !p->slots || !p->width || p->wavefront > 2 ||
+        p->delivery > 2 || p->flight > RECON_MAX_FLIGHT || p->flight == 1 ||
+        p->chroma_format_idc > 3)
         return GPU_ERR_INVALID;
     for (int i = 0; i < 2; i++)
         if (p->bit_depth[i] < 8 || p->bit_depth[i] > 14)
