@@ -25,9 +25,7 @@ static void batch_add(struct batch *b, struct picture *p, struct batch_copy copy
 
 bool picture_may_read(const struct picture *p, const struct picture *ref)
 {
-    const struct picture_slot *own = &p->owner->slot;
-    uint32_t seat = own->slots ? own->seat : p->window->slots.seat;
-    return ref->slot.slots && ref->owner->slot.seat == seat;
+    return ref->slot.slots && ref->slot.era == p->slot.era;
 }
 
 /* A reference that cannot be read from this store makes the picture a copy. One that is not
@@ -154,7 +152,7 @@ static enum verdict batch_consider(struct window *w, struct picture *p, struct b
 {
     const struct picture *owner = p->owner;
     bool oldest = p == w->waiting;
-    if (!slots_serve(w, p->pic->sps))
+    if (p->slot.era != w->waiting->slot.era || !slots_serve(w, p->pic->sps))
         return ENOUGH;
     if (!references_submitted(p, b) || (b->slots->key.interlaced && !fields_filled(p, b)))
         return NOT_YET;

@@ -36,8 +36,9 @@ struct batch {
 /* Batches of a store that may be in flight: one less on a software device, and if a LIVE picture
  * would have to wait behind them. */
 uint32_t batches_most(const struct schedule *s);
-/* Whether p may read the slot of ref: its window has not changed its store in between. It may have
- * come back to the same one. Frames do not depend on that, as it depends on other streams. */
+/* Whether p may read the slot of ref: they have the same era, so no change of the store is between
+ * them. It may have led to the same store. But frames do not depend on that, as it depends on the
+ * device and on other streams. */
 bool picture_may_read(const struct picture *p, const struct picture *ref);
 /* Pictures for the next batch of st, perhaps none. They are SUBMITTED and have slots. */
 void batch_collect(struct schedule *s, struct slots *st, struct batch *b);

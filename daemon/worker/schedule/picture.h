@@ -159,6 +159,7 @@ struct picture_rows {
 struct picture_slot {
     struct slots *slots; /* NULL: none yet */
     uint32_t seat;       /* window_slots.seat when it took its slot */
+    uint32_t era;        /* the picture's own (slots_era) */
     uint64_t batch;      /* serial of the batch that holds it; 0: none */
 };
 

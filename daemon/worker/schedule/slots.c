@@ -252,9 +252,20 @@ struct slots *slots_remove_idle(struct schedule *s, bool all)
 
 /* ---- windows ---- */
 
-/* A stream changes its store where a picture needs more of it than before. Only an IDR picture can.
- * Those before it must all have been submitted, as a picture cannot read references from another
- * store. */
+uint32_t slots_era(struct window *w, const struct h264_sps *sps)
+{
+    struct window_slots *slots = &w->slots;
+    struct slots_key key = slots_key_of(sps);
+    uint32_t base = slots_base(w, sps);
+    if (slots->era && base <= slots->era_base && slots_key_equal(&key, &slots->era_key))
+        return slots->era;
+    slots->era_key = key;
+    slots->era_base = base;
+    return ++slots->era;
+}
+
+/* A stream changes its store where a picture needs more of it than before. Those before it must all
+ * have been submitted, as a picture cannot read references from another store. */
 bool slots_serve(const struct window *w, const struct h264_sps *sps)
 {
     struct slots_key key = slots_key_of(sps);

@@ -12,12 +12,6 @@
 
 #include "daemon/worker/schedule/window.h"
 
-struct slots_key {
-    uint32_t mb_width, mb_height;
-    uint8_t chroma_format_idc, bit_depth[2];
-    bool interlaced, separate_planes;
-};
-
 /* The slots of one store: frames of one size and format, shared by windows. */
 struct slots {
     struct slots *next; /* in schedule.stores */
@@ -56,6 +50,9 @@ bool slots_resize(struct schedule *s, struct slots *st, uint32_t count);
 
 /* Slots that a stream needs to make progress in decoding order. */
 uint32_t slots_base(const struct window *w, const struct h264_sps *sps);
+/* Counts the changes of the store that pictures ask for, in decoding order: one by another key or a
+ * larger base. For the next picture of the window. Pictures of an era share a store. */
+uint32_t slots_era(struct window *w, const struct h264_sps *sps);
 /* The window's store can hold its pictures. */
 bool slots_serve(const struct window *w, const struct h264_sps *sps);
 

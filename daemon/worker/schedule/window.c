@@ -193,6 +193,7 @@ void window_add(struct window *w, struct picture *p, const struct picture_facts 
 {
     struct schedule *s = w->schedule;
     p->window = w;
+    p->slot.era = slots_era(w, p->pic->sps);
     join_frame(p);
     set_can(p, facts);
     w->pictures++;

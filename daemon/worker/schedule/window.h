@@ -23,20 +23,29 @@ struct output {
     bool drop; /* not announced */
 };
 
+struct slots_key {
+    uint32_t mb_width, mb_height;
+    uint8_t chroma_format_idc, bit_depth[2];
+    bool interlaced, separate_planes;
+};
+
 /* A stream's share of the frame slots. */
 struct window_slots {
-    struct slots *of;  /* NULL: not attached */
-    uint32_t quota;    /* it may have so many, */
-    uint32_t base;     /* of which it needs these for progress in decoding order, */
-    uint32_t held;     /* and it has these */
-    uint32_t want;     /* pictures ahead that it can use */
-    uint32_t seat;     /* counts the stores that it was attached to */
-    int64_t wait_ns;   /* since when it waits for slots; 0: it does not */
-    int64_t short_ns;  /* since when it waits for memory and nothing was submitted; 0: not */
-    uint64_t short_at; /* schedule.serial then */
-    bool asked;        /* the broker has heard of that */
-    uint64_t pictures; /* submitted to the present store */
-    bool more;         /* it may have more for the batch that is collected */
+    struct slots *of;         /* NULL: not attached */
+    uint32_t quota;           /* it may have so many, */
+    uint32_t base;            /* of which it needs these for progress in decoding order, */
+    uint32_t held;            /* and it has these */
+    uint32_t want;            /* pictures ahead that it can use */
+    uint32_t seat;            /* counts the stores that it was attached to */
+    uint32_t era;             /* of its last picture (slots_era), whose sequence has */
+    struct slots_key era_key; /* this key */
+    uint32_t era_base;        /* and at most this slots_base */
+    int64_t wait_ns;          /* since when it waits for slots; 0: it does not */
+    int64_t short_ns;         /* since when it waits for memory and nothing was submitted; 0: not */
+    uint64_t short_at;        /* schedule.serial then */
+    bool asked;               /* the broker has heard of that */
+    uint64_t pictures;        /* submitted to the present store */
+    bool more;                /* it may have more for the batch that is collected */
 };
 
 /* Pictures of a stream whose decoding has begun. */

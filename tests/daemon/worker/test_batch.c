@@ -196,14 +196,34 @@ static void test_other_store(void **state)
     struct picture *b;
     add(w, 0, 0, -1);
     b = add(w, 0, 1, 0);
+    b->slot.era++;
     assert_int_equal(collect(w), 1);
     w->sps.max_dpb_frames++;
+    assert_int_equal(collect(w), 0);
     struct slots_wish wish = slots_wish_of(&w->windows[0], &w->sps);
     slots_detach(&w->windows[0]);
     slots_attach(&w->windows[0], &w->slots, &wish);
     assert_int_equal(collect(w), 1);
     assert_int_equal(b->outcome, OUTCOME_COPY);
     assert_int_equal(w->entries[0].copy.from, BATCH_GREY);
+    world_free(w);
+}
+
+/* The store may serve the pictures behind a change: they still wait for those before it, which ask
+ * for another store. So pictures that refer to each other have one store. */
+static void test_eras(void **state)
+{
+    struct world *w = world(false);
+    struct picture *a = add(w, 0, 0, -1), *b = add(w, 0, 1, -1), *c = add(w, 0, 2, -1);
+    b->slot.era++;
+    c->slot.era++;
+    a->stage = PICTURE_ENTROPY;
+    w->windows[0].ready--;
+    assert_int_equal(collect(w), 0);
+    a->stage = PICTURE_READY;
+    w->windows[0].ready++;
+    assert_int_equal(collect(w), 3);
+    assert_true(has(w, a) && has(w, b) && has(w, c));
     world_free(w);
 }
 
@@ -323,6 +343,7 @@ int main(void)
         cmocka_unit_test(test_shares),
         cmocka_unit_test(test_aborted),
         cmocka_unit_test(test_other_store),
+        cmocka_unit_test(test_eras),
         cmocka_unit_test(test_copy),
         cmocka_unit_test(test_grey),
         cmocka_unit_test(test_fields),

@@ -62,7 +62,7 @@ static struct world *world(void)
                               .pic = &w->ref_pic,
                               .window = &w->window,
                               .owner = &w->ref,
-                              .slot = {.slots = &w->slots, .seat = w->window.slots.seat},
+                              .slot = {.slots = &w->slots},
                               .frame = {.pictures = 1, .submitted = 1}};
     w->p = (struct picture){.stage = PICTURE_ENTROPY,
                             .pic = &w->pic,
@@ -163,9 +163,9 @@ static void test_take(void **state)
     w->ref.stage = PICTURE_READY;
     refuse(w);
     w->ref.stage = PICTURE_SUBMITTED;
-    w->ref.slot.seat--; /* before a change of the store */
+    w->p.slot.era++; /* a change of the store is between them */
     refuse(w);
-    w->ref.slot.seat++;
+    w->p.slot.era--;
     w->window.abort = true;
     refuse(w);
     w->window.abort = false;

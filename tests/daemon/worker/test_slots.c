@@ -248,6 +248,28 @@ static void test_serve(void **state)
     world_free(w);
 }
 
+/* One more with another key or a larger base, whatever store the window has. */
+static void test_eras(void **state)
+{
+    struct world *w = world(40);
+    struct window *window = &w->windows[0];
+    assert_int_equal(slots_era(window, &w->sps), 1);
+    attach(w, 0);
+    assert_int_equal(slots_era(window, &w->sps), 1);
+    w->sps.max_dpb_frames--;
+    assert_int_equal(slots_era(window, &w->sps), 1);
+    w->sps.max_dpb_frames += 2;
+    assert_int_equal(slots_era(window, &w->sps), 2);
+    w->sps.mb_width++;
+    assert_int_equal(slots_era(window, &w->sps), 3);
+    w->sps.mb_width--;
+    w->sps.max_dpb_frames = 2;
+    assert_int_equal(slots_era(window, &w->sps), 4);
+    w->sps.max_dpb_frames = 3;
+    assert_int_equal(slots_era(window, &w->sps), 5);
+    world_free(w);
+}
+
 /* The longest idle store goes first, beyond those that are kept. */
 static void test_idle_stores(void **state)
 {
@@ -389,14 +411,23 @@ static void test_taken(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_base),        cmocka_unit_test(test_quotas),
-        cmocka_unit_test(test_claim),       cmocka_unit_test(test_starves),
-        cmocka_unit_test(test_in_flight),   cmocka_unit_test(test_take_and_give),
-        cmocka_unit_test(test_find),        cmocka_unit_test(test_share),
-        cmocka_unit_test(test_share_grows), cmocka_unit_test(test_serve),
-        cmocka_unit_test(test_idle_stores), cmocka_unit_test(test_size_of_a_store),
-        cmocka_unit_test(test_growth),      cmocka_unit_test(test_growth_feeds),
-        cmocka_unit_test(test_first_slots), cmocka_unit_test(test_taken),
+        cmocka_unit_test(test_base),
+        cmocka_unit_test(test_quotas),
+        cmocka_unit_test(test_claim),
+        cmocka_unit_test(test_starves),
+        cmocka_unit_test(test_in_flight),
+        cmocka_unit_test(test_take_and_give),
+        cmocka_unit_test(test_find),
+        cmocka_unit_test(test_share),
+        cmocka_unit_test(test_share_grows),
+        cmocka_unit_test(test_serve),
+        cmocka_unit_test(test_eras),
+        cmocka_unit_test(test_idle_stores),
+        cmocka_unit_test(test_size_of_a_store),
+        cmocka_unit_test(test_growth),
+        cmocka_unit_test(test_growth_feeds),
+        cmocka_unit_test(test_first_slots),
+        cmocka_unit_test(test_taken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
