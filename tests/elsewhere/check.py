@@ -14,6 +14,7 @@ import peltontest as t
 from peltontest import check
 
 HANGS = "#!/bin/sh\nexec sleep 600\n"
+WITHOUT_LAYERS = "#!/bin/sh\necho VK_LAYER_KHRONOS_validation is not installed: no validation >&2\n"
 
 
 def make(folder, args):
@@ -54,6 +55,9 @@ def main():
         got = run(folder, "--seconds", "12", "records", "first-frame")
         check(got.returncode == 1 and "== records: FAILED (-9)" in got.stdout and
               "== first-frame: skipped, 0 s are left" in got.stdout, got.stdout)
+        (folder / "bin/checkgpu").write_text(WITHOUT_LAYERS)
+        got = run(folder, "validation")
+        check("== validation: passed without the validation layers" in got.stdout, got.stdout)
         got = run(folder, "nothing")
         check(got.returncode == 2 and "nothing: no such step" in got.stderr, got.stderr)
     return t.finish()
