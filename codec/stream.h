@@ -45,6 +45,7 @@ enum h264_rule {
     H264_RULE_END,
     H264_RULE_ORDER,
     H264_RULE_REFERENCES,
+    H264_RULE_SETS,
     H264_RULES
 };
 
@@ -167,6 +168,9 @@ void h264_stream_judge_alignment(struct h264_stream *s, const struct h264_pps *p
                                  size_t data_bit);
 /* Before any unit is fed: what its first byte tells. */
 void h264_stream_judge_unit(struct h264_stream *s, uint8_t header);
+/* What came as a parameter set. refused: it cannot be read, and nobody has one of its id: it may
+ * have been a slice. */
+void h264_stream_judge_set(struct h264_stream *s, uint8_t header, bool refused);
 /* A slice that cannot be read. */
 void h264_stream_lose_slice(struct h264_stream *s, uint8_t header);
 

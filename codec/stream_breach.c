@@ -57,6 +57,12 @@ void h264_stream_lose_slice(struct h264_stream *s, uint8_t header)
         h264_recovery_breach(s, H264_BREACH_SEQUENCE);
 }
 
+void h264_stream_judge_set(struct h264_stream *s, uint8_t header, bool refused)
+{
+    if (h264_stream_breach_counts(s, H264_RULE_SETS, refused))
+        lose_unit(s, header & 0x60);
+}
+
 /* 7.4.1: whether units of this type have nal_ref_idc 0 always, or never. */
 static bool misfit(unsigned type, unsigned nal_ref_idc)
 {

@@ -51,14 +51,17 @@ static int refuse_size(struct h264_stream *s, struct h264_sps *sps, struct h264_
 }
 
 /* A broken set leaves the one before with its id, which may not hold any more. */
-static void sps_refuse(struct h264_stream *s, size_t size, int error)
+static void sps_refuse(struct h264_stream *s, uint8_t header, size_t size, int error)
 {
     struct h264_bits b;
     h264_bits_init(&b, s->rbsp.bytes, size);
     h264_bits_skip(&b, 32); /* header, profile_idc, constraint flags, level_idc */
     uint32_t id = size > 4 ? h264_bits_ue(&b) : H264_MAX_SPS;
-    if (error != H264_ERR_NOMEM && id < H264_MAX_SPS)
+    if (error == H264_ERR_NOMEM)
+        return;
+    if (id < H264_MAX_SPS)
         s->sps[id].refused = true;
+    h264_stream_judge_set(s, header, id >= H264_MAX_SPS || !s->sps[id].sps);
 }
 
 int h264_stream_store_sps(struct h264_stream *s, const uint8_t *nal, size_t size,
@@ -74,13 +77,14 @@ int h264_stream_store_sps(struct h264_stream *s, const uint8_t *nal, size_t size
     error = s->view_index ? h264_subset_sps_parse(s->rbsp.bytes, n, &sps, diag)
                           : h264_sps_parse(s->rbsp.bytes, n, &sps, diag);
     if (error) {
-        sps_refuse(s, n, error);
+        sps_refuse(s, nal[0], n, error);
         return error;
     }
     if (sps->mb_width > REC_MAX_SIDE_MBS || sps->mb_height > REC_MAX_SIDE_MBS ||
         (s->params.limits.frame_mbs &&
          (uint32_t)sps->mb_width * sps->mb_height > s->params.limits.frame_mbs))
         return refuse_size(s, sps, diag);
+    h264_stream_judge_set(s, nal[0], false);
     crop_to_container(s, sps);
     s->habits.lost_set = false;
     slot = &s->sps[sps->id];
@@ -155,9 +159,11 @@ int h264_stream_store_pps(struct h264_stream *s, const uint8_t *nal, size_t size
     if (error)
         return error;
     error = h264_pps_peek_ids(s->rbsp.bytes, n, &pps_id, &sps_id);
-    if (error)
+    if (error) {
+        h264_stream_judge_set(s, nal[0], true);
         return h264_fail(diag, error, "pic_parameter_set_id", (int64_t)n,
                          "the picture parameter set is malformed");
+    }
     slot = &s->pps[pps_id];
     if (slot->pps && slot->size == n && !memcmp(slot->bytes, s->rbsp.bytes, n)) {
         slot->refused = false;
@@ -166,6 +172,7 @@ int h264_stream_store_pps(struct h264_stream *s, const uint8_t *nal, size_t size
     error = parse_either(s, n, sps_id, &pps, &format, diag);
     if (error) {
         slot->refused = error != H264_ERR_NOMEM;
+        h264_stream_judge_set(s, nal[0], slot->refused && !slot->pps);
         return error;
     }
     bytes = bytes_duplicate(s->rbsp.bytes, n);
@@ -173,6 +180,7 @@ int h264_stream_store_pps(struct h264_stream *s, const uint8_t *nal, size_t size
         h264_pps_unref(pps);
         return H264_ERR_NOMEM;
     }
+    h264_stream_judge_set(s, nal[0], false);
     s->habits.clean_pps |= !pps->rest;
     free(slot->bytes);
     h264_pps_unref(slot->pps);

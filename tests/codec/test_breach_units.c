@@ -57,6 +57,39 @@ static void test_refused_sets(void **state)
     }
 }
 
+/* An SPS that cannot be read, with an id that no set has. */
+static void feed_unknown(struct ctx *c)
+{
+    struct bw broken = {.bits = 0};
+    bw_u(&broken, 32, 0x67640028);
+    bw_ue(&broken, 7); /* seq_parameter_set_id */
+    bw_ue(&broken, 9); /* chroma_format_idc */
+    bw_u(&broken, 32, 0x55555555);
+    bw_trailing(&broken);
+    assert_int_equal(feed(c, &broken), H264_ERR_DATA);
+}
+
+/* A set that is refused, and whose id no set has, may have been a slice. Pictures may refer to that
+ * until an IDR picture comes. The fifth in a row is a habit. */
+static void test_refused_unknown(void **state)
+{
+    for (unsigned before = 0; before <= 4; before += 4) {
+        struct ctx c = plain_ctx(4, 2);
+        open_stream(&c);
+        for (unsigned i = 0; i < before; i++)
+            feed_unknown(&c);
+        low_delay_run(&c, 2);
+        feed_unknown(&c);
+        slice(&c, REF_P(.frame_num = 2, .poc_lsb = 4));
+        slice(&c, IDR(.idr_pic_id = 1));
+        flush(&c);
+        assert_int_equal(c.decoded_count, 4);
+        for (unsigned i = 0; i < 4; i++)
+            assert_int_equal(doubted_before(&c, i) != 0, i == 2 && !before);
+        close_stream(&c);
+    }
+}
+
 /* Bytes that no NAL unit may have, within a slice. */
 static void test_forbidden_bytes(void **state)
 {
@@ -352,14 +385,15 @@ static void test_rest(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_formats),       cmocka_unit_test(test_reserved_profile),
-        cmocka_unit_test(test_refused_sets),  cmocka_unit_test(test_forbidden_bytes),
-        cmocka_unit_test(test_forbidden_bit), cmocka_unit_test(test_misfit),
-        cmocka_unit_test(test_idr_misfit),    cmocka_unit_test(test_message_misfit),
-        cmocka_unit_test(test_sequence_end),  cmocka_unit_test(test_slice_order),
-        cmocka_unit_test(test_baseline),      cmocka_unit_test(test_tools),
-        cmocka_unit_test(test_siblings),      cmocka_unit_test(test_alignment),
-        cmocka_unit_test(test_rest),          cmocka_unit_test(test_rest_once),
+        cmocka_unit_test(test_formats),         cmocka_unit_test(test_reserved_profile),
+        cmocka_unit_test(test_refused_sets),    cmocka_unit_test(test_refused_unknown),
+        cmocka_unit_test(test_forbidden_bytes), cmocka_unit_test(test_forbidden_bit),
+        cmocka_unit_test(test_misfit),          cmocka_unit_test(test_idr_misfit),
+        cmocka_unit_test(test_message_misfit),  cmocka_unit_test(test_sequence_end),
+        cmocka_unit_test(test_slice_order),     cmocka_unit_test(test_baseline),
+        cmocka_unit_test(test_tools),           cmocka_unit_test(test_siblings),
+        cmocka_unit_test(test_alignment),       cmocka_unit_test(test_rest),
+        cmocka_unit_test(test_rest_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
