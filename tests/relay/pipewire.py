@@ -38,18 +38,26 @@ class PipeWire:
                                                stdout=log, stderr=log, start_new_session=True))
 
     def start(self):
+        """The session manager ends where PipeWire does not answer yet. One that was killed leaves
+        its socket, so that tells nothing."""
         self.run("pipewire")
-        t.wait_until(lambda: os.path.exists(self.folder + "/pipewire-0"), 5)
+        check(t.wait_until(lambda: self.names("Core", "core.name"), 10), "PipeWire answers")
         self.run("dbus-run-session", "wireplumber")
+        check(t.wait_until(lambda: "WirePlumber" in self.names("Client", "application.name"), 10),
+              "its session manager is there")
 
-    def nodes(self):
+    def names(self, kind, key):
+        """A property of each object of that kind."""
         said = subprocess.run(["pw-dump"], env=self.env, capture_output=True, text=True,
                               timeout=t.LIMIT_S).stdout
         try:
-            return [o["info"]["props"].get("node.name") for o in json.loads(said or "[]")
-                    if o["type"] == "PipeWire:Interface:Node"]
+            return [o["info"]["props"].get(key) for o in json.loads(said or "[]")
+                    if o["type"] == "PipeWire:Interface:" + kind]
         except ValueError:
             return [] # it is going
+
+    def nodes(self):
+        return self.names("Node", "node.name")
 
     def stop(self, how=signal.SIGTERM):
         for p in reversed(self.processes):
