@@ -70,7 +70,7 @@ static void feed_unknown(struct ctx *c)
 }
 
 /* A set that is refused, and whose id no set has, may have been a slice. Pictures may refer to that
- * until an IDR picture comes. The fifth in a row is a habit. */
+ * until an IDR picture comes. More than three in a row are a habit. */
 static void test_refused_unknown(void **state)
 {
     for (unsigned before = 0; before <= 4; before += 4) {
