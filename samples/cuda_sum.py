@@ -178,23 +178,23 @@ KINDS = {"torch": TorchSums, "cupy": CupySums, "none": NoSums}
 
 
 def read(paths, args):
-    """The sums of each file, the seconds from the first frame to the last sum, and the bytes that
+    """The sums of each file, the seconds from the first request to the last sum, and the bytes that
     crossed the bus."""
     kind = HostSums if args.host else KINDS[args.sums]
     kind.prepare()
+    began = time.monotonic()
     readers = [kind(path, args) for path in paths]
-    going, began = list(readers), None
+    going = list(readers)
     while going:
         # One frame or batch of each file, then all their sums.
         turn = [(reader, reader.stream.read()) for reader in going]
-        began = began or time.monotonic()
         going = [reader for reader, got in turn if got is not None]
         turn = [(reader, got) for reader, got in turn if got is not None]
         kind.add(turn)
         for _, got in turn:
             got.close()
     sums = [(r.path, r.totals()) for r in readers]
-    seconds = time.monotonic() - (began or time.monotonic())
+    seconds = time.monotonic() - began
     bus = 0
     for reader in readers:
         stats = reader.stream.stats()
