@@ -11,6 +11,7 @@
  * decoded.
  */
 #include "codec/arrays.h"
+#include "codec/packed.h"
 #include "codec/h264_picture.h"
 #include "codec/h264_export.h"
 #include "codec/parameter_sets.h"
@@ -194,8 +195,16 @@ static size_t rec_slices_size(const struct h264_picture *pic)
     return ((size_t)pic->slice_count + 1) * sizeof(struct rec_slice);
 }
 
+static size_t packed_size(const struct h264_picture *pic)
+{
+    return (size_t)pic->arrays.packed_capacity * sizeof(*pic->arrays.packed);
+}
+
 static void free_coeffs(struct h264_picture *pic)
 {
+    h264_free(pic->holder.allocator, pic->arrays.packed, packed_size(pic));
+    pic->arrays.packed = NULL;
+    pic->arrays.packed_capacity = pic->arrays.packed_words = 0;
     h264_free(pic->arrays.coeffs_from ? pic->arrays.coeffs_from : pic->holder.allocator,
               pic->arrays.coeffs, coeffs_size(pic));
     pic->arrays.coeffs = NULL;
@@ -227,6 +236,15 @@ bool h264_picture_has_map(const struct h264_picture *pic)
     return pic->holder.wants_map && pic->nal_ref_idc && !pic->mbaff;
 }
 
+static bool alloc_coeffs(struct h264_picture *pic)
+{
+    const struct h264_allocator *a =
+        pic->arrays.coeffs_from ? pic->arrays.coeffs_from : pic->holder.allocator;
+    if (!pic->arrays.packed_capacity)
+        return (pic->arrays.coeffs = h264_alloc(a, coeffs_size(pic))) != NULL;
+    return (pic->arrays.packed = h264_alloc(a, packed_size(pic))) != NULL;
+}
+
 /* The arrays but for their content; rec_slices is zero. Coefficients first: an allocator of their
  * own is the one that may be full. */
 static int alloc_arrays(struct h264_picture *pic, uint32_t coeff_blocks,
@@ -236,8 +254,7 @@ static int alloc_arrays(struct h264_picture *pic, uint32_t coeff_blocks,
     size_t n = pic->mb_count;
     pic->arrays.coeff_block_capacity = coeff_blocks;
     pic->arrays.coeffs_from = coeffs_from;
-    if (!(pic->arrays.coeffs = h264_alloc(coeffs_from ? coeffs_from : a, coeffs_size(pic))) ||
-        !(pic->arrays.rec_slices = h264_alloc(a, rec_slices_size(pic))) ||
+    if (!alloc_coeffs(pic) || !(pic->arrays.rec_slices = h264_alloc(a, rec_slices_size(pic))) ||
         (records && (!(pic->arrays.mbs = h264_alloc(a, n * sizeof(*pic->arrays.mbs))) ||
                      !(pic->arrays.motion = h264_alloc(a, n * sizeof(*pic->arrays.motion))) ||
                      !(pic->arrays.syntax = h264_alloc(a, n * sizeof(*pic->arrays.syntax))))) ||
@@ -259,18 +276,63 @@ int h264_picture_alloc(struct h264_picture *pic)
     return h264_picture_alloc_growing(pic, UINT32_MAX);
 }
 
-int h264_picture_alloc_growing(struct h264_picture *pic, uint32_t coeff_blocks)
+/* All arrays of a picture of which nothing is decoded. */
+static int alloc_empty(struct h264_picture *pic, uint32_t coeff_blocks)
 {
     size_t n = pic->mb_count;
-    uint32_t most = most_coeff_blocks(pic);
-    bool grows = pic->slice_count == 1 && coeff_blocks && coeff_blocks < most;
-    int error = alloc_arrays(pic, grows ? coeff_blocks : most, NULL, true);
+    int error = alloc_arrays(pic, coeff_blocks, NULL, true);
     if (error)
         return error;
     for (size_t i = 0; i < n; i++)
         pic->arrays.mbs[i] = (struct rec_mb){.slice = REC_NO_SLICE, .kind = REC_MB_MISSING};
     memset(pic->arrays.syntax, 0, n * sizeof(*pic->arrays.syntax));
     return H264_OK;
+}
+
+int h264_picture_alloc_growing(struct h264_picture *pic, uint32_t coeff_blocks)
+{
+    uint32_t most = most_coeff_blocks(pic);
+    bool grows = pic->slice_count == 1 && coeff_blocks && coeff_blocks < most;
+    return alloc_empty(pic, grows ? coeff_blocks : most);
+}
+
+/* A word for each macroblock, and all that they can have. */
+static uint64_t most_packed_words(const struct h264_picture *pic)
+{
+    uint32_t a_mb = 1 + REC_PACKED_WORDS(h264_coeff_blocks_per_mb(pic->sps));
+    return (uint64_t)pic->mb_count * a_mb + H264_PACKED_SLACK;
+}
+
+bool h264_picture_packs(const struct h264_picture *pic)
+{
+    return pic->slice_count == 1 && h264_coeff_bytes(pic->sps) == 2;
+}
+
+int h264_picture_alloc_packed(struct h264_picture *pic, uint32_t words)
+{
+    uint64_t most = most_packed_words(pic), first = (uint64_t)pic->mb_count + words;
+    if (!h264_picture_packs(pic))
+        return h264_picture_alloc(pic);
+    pic->arrays.packed_capacity = (uint32_t)(first < most ? first : most);
+    pic->arrays.packed_words = pic->mb_count;
+    return alloc_empty(pic, most_coeff_blocks(pic));
+}
+
+bool h264_picture_grow_packed(struct h264_picture *pic, uint32_t used)
+{
+    struct h264_arrays *a = &pic->arrays;
+    uint64_t most = most_packed_words(pic), capacity = a->packed_capacity;
+    if (capacity >= most)
+        return false;
+    capacity = 2 * capacity < most ? 2 * capacity : most;
+    uint32_t *grown = h264_alloc(pic->holder.allocator, capacity * sizeof(*grown));
+    if (!grown)
+        return false;
+    memcpy(grown, a->packed, (size_t)used * sizeof(*grown));
+    h264_free(pic->holder.allocator, a->packed, packed_size(pic));
+    a->packed = grown;
+    a->packed_capacity = (uint32_t)capacity;
+    return true;
 }
 
 bool h264_picture_grow_coeffs(struct h264_picture *pic, uint32_t used)

@@ -74,7 +74,8 @@ struct mb_arrays {
     struct rec_mb *mbs;
     struct rec_motion *motions;
     struct h264_mb_syntax *syntaxes;
-    void *coeffs;
+    void *coeffs; /* of packed levels: the blocks of one macroblock, in scratch */
+    uint32_t *packed;
 };
 
 /* Properties of the slice that its macroblocks do not change. */
@@ -109,6 +110,8 @@ struct mb_line {
 struct mb_coeff_chunk {
     uint32_t per_mb;    /* most that a macroblock has */
     uint32_t next, end; /* free blocks of the chunk */
+    uint32_t base;      /* the block that lies first in mb_arrays.coeffs */
+    uint32_t packed;    /* the free word of packed levels */
 };
 
 /* Neighbours of the macroblock being parsed. */
@@ -172,6 +175,7 @@ struct mb_parser {
 /* What one worker keeps from slice to slice. */
 struct h264_scratch {
     struct mb_parser parser;
+    int16_t blocks[48 * 16]; /* of one macroblock, where levels are packed */
     uint8_t *rbsp;
     size_t rbsp_capacity;
     void *line;
@@ -244,6 +248,8 @@ void h264_set_qp(struct mb_parser *p, int qp);
 bool h264_coeff_blocks_reserve(struct mb_parser *p);
 /* The rest of the last chunk goes back, unless another slice has taken one since. */
 void h264_coeff_blocks_return(struct mb_parser *p);
+/* The macroblock has all of its coefficient blocks. Where levels are packed, they are now. */
+void h264_coeff_blocks_done(struct mb_parser *p);
 /* NextMbAddress (8.2.2.9) with slice groups. step: 1 macroblock, or the 2 of a pair. */
 void h264_next_in_group(struct mb_parser *p, uint32_t step);
 

@@ -108,6 +108,7 @@ bool h264_intra_chroma_mode(struct mb_parser *p)
 
 static void store_sample(const struct mb_parser *p, size_t at, uint32_t sample)
 {
+    at -= (size_t)p->chunk.base * 16;
     if (p->format.wide)
         ((int32_t *)p->to.coeffs)[at] = (int32_t)sample;
     else
@@ -178,6 +179,7 @@ bool h264_intra_pcm(struct mb_parser *p)
     p->mb->coeff = p->chunk.next;
     if (!pcm_read(p))
         return false;
+    h264_coeff_blocks_done(p);
     p->mb->nonzero = 0xffff;
     p->last_delta = 0;
     edge->flags |= EDGE_PCM | EDGE_NOT_I_NXN | EDGE_CBF_DC * 7;

@@ -28,6 +28,10 @@ static inline void prefetch_records(const struct mb_parser *p)
     __builtin_prefetch((const void *)mb, 1);
     for (unsigned i = 0; i < 3; i++)
         __builtin_prefetch((const void *)(motion + 64 * i), 1);
+    if (p->to.packed) {
+        __builtin_prefetch((const void *)(p->to.packed + p->chunk.packed + 64), 1);
+        return;
+    }
     for (unsigned i = 0; i < 6; i++)
         __builtin_prefetch((const void *)(coeff_block + 64 * i), 1);
 }
@@ -194,6 +198,8 @@ static bool residual(struct mb_parser *p)
     good = residual_levels(p);
     if (h264_levels_suspect(p) && good)
         p->out_of_range |= h264_residual_out_of_range(p);
+    if (good)
+        h264_coeff_blocks_done(p);
     return good;
 }
 
@@ -311,6 +317,7 @@ bool h264_macroblock_keep_prediction(struct mb_parser *p)
 {
     if (p->format.cabac_mode || p->residual_at > p->bits.end || p->mb->kind != REC_MB_INTER)
         return false;
+    h264_coeff_blocks_done(p);
     record_end(p);
     return true;
 }

@@ -5,6 +5,7 @@
  */
 #include "codec/arrays.h"
 #include "codec/macroblock.h"
+#include "codec/packed.h"
 
 /* 7.4.5, 8.5.8 */
 void h264_set_qp(struct mb_parser *p, int qp)
@@ -17,6 +18,30 @@ void h264_set_qp(struct mb_parser *p, int qp)
                                                    : index;
         p->qpc[i] = (int8_t)(index < 0 ? index : h264_chroma_qpc[index]);
     }
+}
+
+/* Packed levels of one macroblock more. The picture's only slice. */
+static bool reserve_packed(struct mb_parser *p)
+{
+    struct h264_arrays *a = &p->pic->arrays;
+    const uint32_t most = REC_PACKED_WORDS(p->chunk.per_mb) + H264_PACKED_SLACK;
+    while (a->packed_capacity - p->chunk.packed < most) {
+        if (!h264_picture_grow_packed(p->pic, p->chunk.packed))
+            return false;
+        p->to.packed = a->packed;
+    }
+    p->chunk.base = p->chunk.next;
+    return true;
+}
+
+void h264_coeff_blocks_done(struct mb_parser *p)
+{
+    const uint16_t *coded = p->mb->coded;
+    unsigned n = (unsigned)(__builtin_popcount(coded[0]) + __builtin_popcount(coded[1]) +
+                            __builtin_popcount(coded[2]));
+    if (p->to.packed && n)
+        p->chunk.packed =
+            h264_pack_levels(p->to.packed, p->chunk.packed, p->index, p->to.coeffs, n);
 }
 
 /* The picture's only slice. */
@@ -38,6 +63,8 @@ bool h264_coeff_blocks_reserve(struct mb_parser *p)
     /* end_mb - addr counts other groups too */
     uint32_t mbs = p->groups ? 1 : p->end_mb - p->addr, n, start;
 
+    if (p->to.packed && !reserve_packed(p))
+        return false;
     if (p->chunk.end - p->chunk.next >= p->chunk.per_mb)
         return true;
     if (p->pic->slice_count == 1)
@@ -62,6 +89,8 @@ bool h264_coeff_blocks_reserve(struct mb_parser *p)
 void h264_coeff_blocks_return(struct mb_parser *p)
 {
     uint32_t end = p->chunk.end;
+    if (p->to.packed)
+        p->pic->arrays.packed_words = p->chunk.packed;
     if (p->chunk.next < end)
         atomic_compare_exchange_strong_explicit(&p->pic->arrays.coeff_block_count, &end,
                                                 p->chunk.next, memory_order_relaxed,

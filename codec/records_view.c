@@ -216,6 +216,8 @@ void h264_picture_records(const struct h264_picture *pic, struct rec_view *out)
                                                     : pic->arrays.motion,
         .slices = pic->arrays.rec_slices,
         .coeffs = pic->arrays.coeffs,
+        .packed = pic->arrays.packed,
+        .packed_words = pic->arrays.packed_words,
         .weights = pic->arrays.weights,
         .scaling = pic->arrays.scaling,
         .slice_count = pic->slice_count + (concealed ? 1u : 0u),

@@ -90,7 +90,7 @@ static bool is_coded(const struct ranged *c, unsigned blk)
 
 static int32_t level_at(const struct ranged *c, uint32_t coeff_block, unsigned i)
 {
-    size_t at = (size_t)coeff_block * 16 + i;
+    size_t at = (size_t)(coeff_block - c->p->chunk.base) * 16 + i;
     return c->p->format.wide ? ((const int32_t *)c->p->to.coeffs)[at]
                              : ((const int16_t *)c->p->to.coeffs)[at];
 }

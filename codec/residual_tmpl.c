@@ -9,7 +9,7 @@
 static inline __attribute__((always_inline)) COEFF *NAME(new_blocks)(struct mb_parser *p,
                                                                      unsigned n)
 {
-    COEFF *coeff_block = (COEFF *)p->to.coeffs + (size_t)p->chunk.next * 16;
+    COEFF *coeff_block = (COEFF *)p->to.coeffs + (size_t)(p->chunk.next - p->chunk.base) * 16;
 
     p->chunk.next += n;
     /* one memset of all would be a call, or a loop whose end is badly foreseen */

@@ -81,7 +81,8 @@ static void intra_begin(struct mb_parser *p)
     p->format.avail_mask = p->format.avail_need | (constrained && p->format.si_slice ? EDGE_SI : 0);
 }
 
-static void parser_begin(struct mb_parser *p, struct h264_slice *slice, void *line)
+/* blocks: of one macroblock, for packed levels. */
+static void parser_begin(struct mb_parser *p, struct h264_slice *slice, void *line, void *blocks)
 {
     static const uint8_t chroma_blocks[4] = {0, 4, 8, 16};
     const struct h264_sps *sps = slice->sps;
@@ -91,7 +92,8 @@ static void parser_begin(struct mb_parser *p, struct h264_slice *slice, void *li
     p->to.mbs = p->pic->arrays.mbs;
     p->to.motions = p->pic->arrays.motion;
     p->to.syntaxes = p->pic->arrays.syntax;
-    p->to.coeffs = p->pic->arrays.coeffs;
+    p->to.packed = p->pic->arrays.packed;
+    p->to.coeffs = p->to.packed ? blocks : p->pic->arrays.coeffs;
     p->slice_index = slice->index;
     p->mbs_decoded = 0;
     p->sps = sps;
@@ -118,7 +120,8 @@ static void parser_begin(struct mb_parser *p, struct h264_slice *slice, void *li
     p->format.qp_bd_offset[0] = 6 * (sps->bit_depth[0] - 8);
     p->format.qp_bd_offset[1] = 6 * (sps->bit_depth[1] - 8);
     p->chunk.per_mb = h264_coeff_blocks_per_mb(sps);
-    p->chunk.next = p->chunk.end = 0;
+    p->chunk.next = p->chunk.end = p->chunk.base = 0;
+    p->chunk.packed = p->pic->mb_count;
     p->addr = p->first_mb & ~(uint32_t)p->format.mbaff_frame;
     p->mb_x = (p->addr >> p->format.mbaff_frame) % p->mb_width;
     p->last_delta = 0;
@@ -255,7 +258,7 @@ static int slice_decode(struct h264_slice *slice, struct h264_scratch *scratch)
                          slice->pic->mb_width);
     if (error)
         return error;
-    parser_begin(p, slice, scratch->line);
+    parser_begin(p, slice, scratch->line, scratch->blocks);
     begin_bits(scratch, slice->nal, slice->nal_size, slice->data_bit_offset, &at, &p->bits);
     if (slice->data_bit_offset >= p->bits.end)
         return H264_ERR_TRUNCATED;

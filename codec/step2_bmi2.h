@@ -43,6 +43,8 @@
 #define h264_next_in_group                 h264_next_in_group_bmi2
 #define h264_slice_parse                   h264_slice_parse_bmi2
 #define h264_coeff_blocks_reserve          h264_coeff_blocks_reserve_bmi2
+#define h264_coeff_blocks_done             h264_coeff_blocks_done_bmi2
+#define h264_pack_levels                   h264_pack_levels_bmi2
 #define h264_coeff_blocks_return           h264_coeff_blocks_return_bmi2
 #define h264_slice_data_mbaff_cabac        h264_slice_data_mbaff_cabac_bmi2
 #define h264_slice_data_mbaff_cavlc        h264_slice_data_mbaff_cavlc_bmi2

@@ -4,6 +4,8 @@
  */
 #include "ref_internal.h"
 
+#include "codec/packed.h"
+
 /* One dimension of 8.5.12.2, over v[0], v[step], .. */
 void ref_idct4_line(int32_t *v, int step)
 {
@@ -190,8 +192,18 @@ struct component {
     int32_t *out; /* stride width */
 };
 
-static int32_t coeff_at(const struct rec_view *view, uint32_t coeff_block, int i)
+static unsigned coeff_blocks_of(const struct rec_mb *mb)
 {
+    return (unsigned)(__builtin_popcount(mb->coded[0]) + __builtin_popcount(mb->coded[1]) +
+                      __builtin_popcount(mb->coded[2]));
+}
+
+static int32_t coeff_at(const struct rec_view *view, const struct rec_mb *mb, uint32_t coeff_block,
+                        int i)
+{
+    if (view->packed)
+        return h264_packed_level(view, (uint32_t)(mb - view->mbs), coeff_blocks_of(mb),
+                                 coeff_block - mb->coeff, (unsigned)i);
     size_t at = (size_t)coeff_block * 16 + (size_t)i;
     return view->head.coeff_bytes == 2 ? ((const int16_t *)view->coeffs)[at]
                                        : ((const int32_t *)view->coeffs)[at];
@@ -208,7 +220,7 @@ void ref_load_coeff_block(const struct rec_view *view, const struct rec_mb *mb, 
         coeff_block += (uint32_t)__builtin_popcount(mb->coded[i]);
     coeff_block += (uint32_t)__builtin_popcount(mb->coded[component] & ((1u << blk) - 1));
     for (int i = 0; i < 16; i++)
-        v[i] = coeff_at(view, coeff_block, i);
+        v[i] = coeff_at(view, mb, coeff_block, i);
 }
 
 /* Residual samples have 16 bits here and in the shaders. 8.5.12 bounds those of a legal stream:

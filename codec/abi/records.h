@@ -224,8 +224,21 @@ struct rec_picture {
      * not decoded yet. Filled as the *_base fields are */
     REC_U32 row_first;
     REC_U32 row_end;
-    REC_U32 reserved2;
+    /* of packed levels: 1 + its first word in the batch's; 0: it has coefficient blocks */
+    REC_U32 packed;
 };
+
+/* Packed levels: the coefficient blocks of a picture of 8 bits without their zeros, as coders write
+ * them and expand.comp reads them. 32-bit words, little-endian.
+ *
+ * First a word for each macroblock, by address: 2 * first + wide. `first` is the word where its
+ * levels begin, counted from the first word of all. It is undefined for macroblocks without
+ * coefficient blocks.
+ *
+ * There, 16 bits for each of its coefficient blocks, in their order: bit i is set where level i is
+ * not 0. Right behind them these levels, in the order of blocks and bits: int16_t if wide, else
+ * int8_t. */
+#define REC_PACKED_WORDS(blocks) (((blocks)*34 + 3) / 4) /* most words of a macroblock's levels */
 
 #ifndef VULKAN
 _Static_assert(sizeof(struct rec_mb) == 32, "rec_mb");
@@ -241,12 +254,14 @@ struct rec_view {
     const struct rec_motion *motion;   /* [mb_count]; may be NULL when head.has_inter is 0 */
     const struct rec_slice *slices;    /* [slice_count] */
     const void *coeffs;                /* int16_t or int32_t [coeff_block_count][16] */
+    const uint32_t *packed;            /* [packed_words], in place of coeffs; else NULL */
     const int16_t *weights;            /* [weight_count] */
     const struct rec_scaling *scaling; /* [scaling_count] */
     uint32_t slice_count;
     uint32_t coeff_block_count;
     uint32_t weight_count;
     uint32_t scaling_count;
+    uint32_t packed_words;
 };
 
 /* Check every index of a picture once, so that shaders may trust the records: kinds, slices,

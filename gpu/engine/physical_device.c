@@ -121,7 +121,7 @@ static const char *missing_feature(VkPhysicalDevice physical, const VkPhysicalDe
         {(subgroup->supportedOperations & operations) == operations,
          "subgroup ballot and arithmetic"},
         {subgroup->supportedStages & VK_SHADER_STAGE_COMPUTE_BIT, "subgroups in compute shaders"},
-        {limits->maxPerStageDescriptorStorageBuffers >= 14, "14 storage buffers per stage"},
+        {limits->maxPerStageDescriptorStorageBuffers >= 16, "16 storage buffers per stage"},
         {limits->maxPerStageDescriptorStorageImages >= 6, "6 storage images per stage"},
         {limits->maxComputeSharedMemorySize >= 32768, "32 KiB of shared memory"},
         {limits->maxComputeWorkGroupInvocations >= 256, "256 invocations per workgroup"},

@@ -136,6 +136,9 @@ static bool rows_valid(const struct recon *r, const struct recon_picture *p)
 static bool coeff_blocks_packable(const struct recon *r, const struct rec_view *v)
 {
     struct gpu_place place;
+    if (v->packed)
+        return v->packed_words >= v->head.mb_count && !r->wide &&
+               recon_packed_blocks(r, v) == v->coeff_block_count;
     return recon_packed_blocks(r, v) == v->coeff_block_count ||
            !gpu_arena_find(r->g, v->coeffs, 1, &place) || !place.device;
 }
@@ -164,7 +167,7 @@ static bool part_valid(const struct recon *r, const struct recon_picture *p, uin
 {
     return n == 1 && m == 0 && p->view && p->first_row < p->end_row &&
            p->end_row < r->params.mb_height && !r->worst.generic_format &&
-           recon_packed_blocks(r, p->view) == p->view->coeff_block_count;
+           !p->view->packed && recon_packed_blocks(r, p->view) == p->view->coeff_block_count;
 }
 
 /* Checks pictures, and prepares deliveries. */

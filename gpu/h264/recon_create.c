@@ -73,6 +73,7 @@ static void set_worst(struct recon *r, uint32_t width)
         .has_intra = true,
         .has_inter = true,
         .has_deblock = true,
+        .has_packed = !r->wide,
         .software = r->g->info.software,
         .wavefront = choose_wavefront(r),
         .chroma_format_idc = recon_chroma_format(p),

@@ -21,16 +21,18 @@
 #define RECON_QUERIES    (RECON_MAX_PASSES + 8)
 #define RECON_NO_PASS    RECON_MAX_PASSES
 
-#define RECON_BUFFERS     (0x1fffu | RECON_B(BIND_BLUR)) /* bindings 0..12, and one */
+#define RECON_BUFFERS     (0x3fffu | RECON_B(BIND_BLUR)) /* bindings 0..13, and one */
 #define RECON_IMAGES      (0x3fu << BIND_WORK_Y)
 #define RECON_IMAGE_COUNT 6
 #define RECON_FRAMES      (RECON_B(BIND_FRAME_Y) | RECON_B(BIND_FRAME_CB) | RECON_B(BIND_FRAME_CR))
 #define RECON_UPLOADED                                                                             \
     (RECON_B(BIND_PICTURES) | RECON_B(BIND_MBS) | RECON_B(BIND_MOTION) | RECON_B(BIND_SLICES) |    \
-     RECON_B(BIND_COEFFS) | RECON_B(BIND_WEIGHTS) | RECON_B(BIND_SCALING) | RECON_B(BIND_DELIVER))
+     RECON_B(BIND_COEFFS) | RECON_B(BIND_PACKED) | RECON_B(BIND_WEIGHTS) | RECON_B(BIND_SCALING) | \
+     RECON_B(BIND_DELIVER))
 
 /* those that arenas may hold */
-#define RECON_LARGE (RECON_B(BIND_MBS) | RECON_B(BIND_MOTION) | RECON_B(BIND_COEFFS))
+#define RECON_LARGE                                                                                \
+    (RECON_B(BIND_MBS) | RECON_B(BIND_MOTION) | RECON_B(BIND_COEFFS) | RECON_B(BIND_PACKED))
 
 #define RECON_FORMATS 5
 /* each also for crops by whole texels */

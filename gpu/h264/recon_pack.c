@@ -11,7 +11,7 @@
 
 struct counts {
     uint32_t pictures;
-    uint64_t mbs, slices, coeff_blocks, weights, scaling;
+    uint64_t mbs, slices, coeff_blocks, packed_words, weights, scaling;
 };
 
 static uint64_t align_up(const struct recon *r, uint64_t n)
@@ -32,6 +32,7 @@ static uint64_t sections_lay_out(const struct recon *r, const struct counts *c,
         [BIND_MOTION] = c->mbs * sizeof(struct rec_motion),
         [BIND_SLICES] = c->slices * sizeof(struct rec_slice),
         [BIND_COEFFS] = c->coeff_blocks * r->coeff_block_bytes,
+        [BIND_PACKED] = c->packed_words * sizeof(uint32_t),
         [BIND_WEIGHTS] = c->weights * sizeof(int16_t),
         [BIND_SCALING] = c->scaling * sizeof(struct rec_scaling),
         [BIND_DELIVER] = deliver_bytes,
@@ -68,6 +69,7 @@ uint64_t recon_upload_capacity(const struct recon *r)
     struct counts c = {.pictures = w->pictures,
                        .mbs = w->mb_total,
                        .coeff_blocks = w->coeff_block_total,
+                       .packed_words = w->has_packed ? w->mb_total + w->coeff_block_total : 0,
                        .slices = one + 64ull * w->pictures,
                        .weights = 65536 + 4096ull * w->pictures,
                        .scaling = 256 + 4ull * w->pictures};
@@ -90,6 +92,7 @@ static void counts_add_picture(const struct recon *r, struct counts *c, const st
     c->mbs += view->head.mb_count;
     c->slices += view->slice_count;
     c->coeff_blocks += recon_packed_blocks(r, view);
+    c->packed_words += view->packed ? view->packed_words : 0;
     c->weights += view->weight_count;
     c->scaling += view->scaling_count;
 }
@@ -129,7 +132,7 @@ static uint64_t tables_place(const struct recon_item *items, uint32_t count, uin
 
 bool recon_takes_rows(const struct recon *r, const struct rec_view *view)
 {
-    return !has_switching_slices(view) && !r->worst.generic_format &&
+    return !view->packed && !has_switching_slices(view) && !r->worst.generic_format &&
            recon_packed_blocks(r, view) == view->coeff_block_count;
 }
 
@@ -151,7 +154,7 @@ void recon_chunk_plan(const struct recon *r, uint64_t room, const struct recon_p
     struct recon_shape shape = r->worst;
     uint32_t taken = 0, copies = 0;
     shape.has_intra = shape.has_inter = shape.has_deblock = shape.has_mbaff = shape.has_switching =
-        false;
+        shape.has_packed = false;
     for (; taken < n; taken++) {
         const struct rec_view *view = pictures[taken].view;
         struct counts more = c;
@@ -171,6 +174,7 @@ void recon_chunk_plan(const struct recon *r, uint64_t room, const struct recon_p
         shape.has_deblock |= view->head.has_deblock;
         shape.has_mbaff |= view->head.mbaff;
         shape.has_switching |= has_switching_slices(view);
+        shape.has_packed |= view->packed != NULL;
     }
     shape.generic_format |= shape.has_switching;
     shape.pictures = c.pictures;
@@ -241,6 +245,7 @@ static void pack_picture(struct recon *r, struct recon_flight *f, const struct r
     head.scaling_base = (uint32_t)c->scaling;
     head.row_first = chunk->row_first;
     head.row_end = chunk->row_end;
+    head.packed = view->packed ? 1 + (uint32_t)c->packed_words : 0;
     head.has_deblock |= chunk->shape.unfinished;
     section_put(r, f, chunk, BIND_PICTURES, c->pictures, &head, 1, sizeof(head));
     section_put(r, f, chunk, BIND_SLICES, c->slices, view->slices, view->slice_count,

@@ -208,29 +208,46 @@ static struct records_part part_of(const struct recon *r, const struct recon_chu
     return part;
 }
 
+/* Its coefficient blocks, or all of its packed levels. */
+static struct recon_piece levels_piece(const struct recon *r, const struct recon_chunk *chunk,
+                                       const struct rec_view *view, const struct records_part *part,
+                                       uint64_t coeff_blocks, uint64_t packed_words)
+{
+    const struct recon_section *sections = chunk->sections;
+    bool compact = recon_packed_blocks(r, view) != view->coeff_block_count;
+    if (view->packed)
+        return (struct recon_piece){.section = BIND_PACKED,
+                                    .to = sections[BIND_PACKED].offset + 4 * packed_words,
+                                    .bytes = 4ull * view->packed_words,
+                                    .from = view->packed};
+    return (struct recon_piece){
+        .section = BIND_COEFFS,
+        .to =
+            sections[BIND_COEFFS].offset + (coeff_blocks + part->block_from) * r->coeff_block_bytes,
+        .bytes = (part->block_to - part->block_from) * r->coeff_block_bytes,
+        .from = compact ? NULL
+                        : (const uint8_t *)view->coeffs + part->block_from * r->coeff_block_bytes,
+        .view = view};
+}
+
 /* The large records of a picture, whose macroblocks and coefficient blocks begin there. Motion is 4
  * bytes in 5 of a picture without coefficients. Pictures without motion leave a gap that is not
  * uploaded. */
 static void picture_plan(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk,
-                         const struct rec_view *view, uint64_t mbs, uint64_t coeff_blocks)
+                         const struct rec_view *view, uint64_t mbs, uint64_t coeff_blocks,
+                         uint64_t packed_words)
 {
     const struct recon_section *sections = chunk->sections;
     struct records_part part = part_of(r, chunk, view);
     bool compact = recon_packed_blocks(r, view) != view->coeff_block_count;
-    const uint8_t *coeffs = view->coeffs;
     mbs += part.mb_from;
-    coeff_blocks += part.block_from;
     const struct recon_piece pieces[3] = {
         {.section = BIND_MBS,
          .to = sections[BIND_MBS].offset + mbs * sizeof(struct rec_mb),
          .bytes = (part.mb_to - part.mb_from) * sizeof(struct rec_mb),
          .from = compact ? NULL : view->mbs + part.mb_from,
          .view = view},
-        {.section = BIND_COEFFS,
-         .to = sections[BIND_COEFFS].offset + coeff_blocks * r->coeff_block_bytes,
-         .bytes = (part.block_to - part.block_from) * r->coeff_block_bytes,
-         .from = compact ? NULL : coeffs + part.block_from * r->coeff_block_bytes,
-         .view = view},
+        levels_piece(r, chunk, view, &part, coeff_blocks, packed_words),
         {.section = BIND_MOTION,
          .to = sections[BIND_MOTION].offset + mbs * sizeof(struct rec_motion),
          .bytes = (part.mb_to - part.mb_from) * sizeof(struct rec_motion),
@@ -244,7 +261,7 @@ static void picture_plan(struct recon *r, struct recon_flight *f, const struct r
 static uint64_t flight_plan(struct recon *r, struct recon_flight *f,
                             const struct recon_chunk *chunk)
 {
-    uint64_t mbs = 0, coeff_blocks = 0, at = 0, base[BIND_DELIVER + 1];
+    uint64_t mbs = 0, coeff_blocks = 0, packed_words = 0, at = 0, base[BIND_DELIVER + 1];
     f->copy_count = f->piece_count = f->writer_count = 0;
     f->upload_bytes = 0;
     memset(f->staged, 0, sizeof(f->staged));
@@ -252,8 +269,9 @@ static uint64_t flight_plan(struct recon *r, struct recon_flight *f,
         const struct rec_view *view = chunk->pictures[i].view;
         if (!view)
             continue;
-        picture_plan(r, f, chunk, view, mbs, coeff_blocks);
+        picture_plan(r, f, chunk, view, mbs, coeff_blocks, packed_words);
         mbs += view->head.mb_count;
+        packed_words += view->packed ? view->packed_words : 0;
         coeff_blocks += recon_packed_blocks(r, view);
     }
     if (r->g->unified)

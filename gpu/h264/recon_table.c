@@ -21,6 +21,7 @@
 #include "shaders/deblock.spv.h"
 #include "shaders/deblock_strength.spv.h"
 #include "shaders/deblock_wide.spv.h"
+#include "shaders/expand.spv.h"
 #include "shaders/inter_chroma.spv.h"
 #include "shaders/inter_chroma_wide.spv.h"
 #include "shaders/inter_luma.spv.h"
@@ -106,6 +107,12 @@ static uint32_t diagonal_steps(const struct recon_shape *shape)
     return shape->mb_width + 2 * (shape->mb_height - 1);
 }
 
+static void expand_groups(const struct recon_shape *shape, uint32_t step, uint32_t xyz[3])
+{
+    xyz[0] = divide_up(shape->mb_width * shape->mb_height, EXPAND_MBS);
+    xyz[1] = shape->pictures;
+}
+
 /* Macroblocks with x + 2 y = step. */
 static void diagonal_groups(const struct recon_shape *shape, uint32_t step, uint32_t xyz[3])
 {
@@ -148,6 +155,11 @@ static void store_groups(const struct recon_shape *shape, uint32_t step, uint32_
 static bool any_residual(const struct recon_shape *shape)
 {
     return shape->coeff_block_total > 0;
+}
+
+static bool any_packed(const struct recon_shape *shape)
+{
+    return shape->has_packed;
 }
 
 static bool any_inter(const struct recon_shape *shape)
@@ -356,6 +368,13 @@ const struct recon_pass recon_passes[] = {
      .reads = RECORDS | RECON_B(BIND_MOTION) | RECON_B(BIND_COUNTERS),
      .writes = RECON_B(BIND_COUNTERS) | RECON_B(BIND_LISTS)},
 
+    {.name = "residual: packed levels",
+     .stage = RECON_RESIDUAL,
+     SHADER(expand),
+     .groups = expand_groups,
+     .reads = RECORDS | RECON_B(BIND_PACKED),
+     .writes = RECON_B(BIND_COEFFS),
+     .wanted = any_packed},
     RESIDUAL_PASS("residual: 4x4", WORK_RES_4X4, CASE_RES_4X4, CASE_RES_4X4 + 2),
     RESIDUAL_PASS("residual: 16x16", WORK_RES_16X16, CASE_RES_16X16, CASE_RES_16X16 + 2),
     RESIDUAL_PASS("residual: 8x8", WORK_RES_8X8, CASE_RES_8X8, CASE_RES_8X8 + 2),

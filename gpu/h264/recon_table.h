@@ -26,10 +26,11 @@ struct recon_shape {
     bool generic_format;
     bool has_mbaff;     /* any picture */
     bool has_switching; /* any slice is SP or SI; then generic_format is set too */
+    bool has_packed;    /* any picture has packed levels */
     bool unfinished;    /* later rows of the picture follow: nothing is deblocked yet */
 };
 
-/* A device-local scratch buffer: size for a batch. Buffers 0..6 and 12 are packed and uploaded by
+/* A device-local scratch buffer: size for a batch. Buffers 0..6, 12 and 13 are uploaded by
  * recon.c. */
 struct recon_buffer {
     uint32_t binding;

@@ -5,6 +5,7 @@
 #include "codec/arrays.h"
 #include "codec/bits.h"
 #include "codec/nal.h"
+#include "codec/packed.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -157,6 +158,43 @@ static void test_coefficients_grow(void **state)
     pic->holder.allocator = memory;
     assert_int_equal(pic->arrays.coeff_block_capacity, PCM_BLOCKS);
     free(want);
+    h264_scratch_free(scratch);
+    close_stream(&c);
+}
+
+/* Packed levels grow, too, and are those of coefficient blocks. */
+static void test_packed(void **state)
+{
+    struct ctx c = plain_ctx(4, 1);
+    struct h264_scratch *scratch = h264_scratch_create();
+    struct rec_view view;
+    int16_t want[PCM_BLOCKS * 16];
+    open_stream(&c);
+    feed_pcm(&c);
+    struct h264_picture *pic = c.decoded[0];
+    struct h264_slice *only = &pic->slices[0];
+    assert_int_equal(h264_slice_decode(only, scratch), H264_OK);
+    memcpy(want, pic->arrays.coeffs, sizeof(want)); /* of the first macroblock */
+    h264_picture_free_arrays(pic);
+    assert_int_equal(h264_picture_alloc_packed(pic, 1), H264_OK);
+    assert_null(pic->arrays.coeffs);
+    assert_int_equal(h264_slice_decode(only, scratch), H264_OK);
+    assert_int_equal(only->mbs_decoded, PCM_MBS);
+    assert_int_equal(h264_picture_derive_motion(pic), 0);
+    h264_picture_records(pic, &view);
+    assert_int_equal(records_validate_content(&view, NULL), 0);
+    for (unsigned i = 0; i < PCM_BLOCKS * 16; i++)
+        assert_int_equal(h264_packed_level(&view, 0, PCM_BLOCKS, i / 16, i % 16), want[i]);
+    h264_picture_free_arrays(pic);
+    assert_null(pic->arrays.packed);
+    /* no memory for the levels of the first macroblock */
+    const struct h264_allocator *memory = pic->holder.allocator;
+    struct h264_allocator none = *memory;
+    none.get = get_nothing;
+    assert_int_equal(h264_picture_alloc_packed(pic, 1), H264_OK);
+    pic->holder.allocator = &none;
+    assert_true(h264_slice_decode(only, scratch) < 0);
+    pic->holder.allocator = memory;
     h264_scratch_free(scratch);
     close_stream(&c);
 }
@@ -442,6 +480,7 @@ int main(void)
         cmocka_unit_test(test_coefficients_grow),
         cmocka_unit_test(test_redundant_left_alone),
         cmocka_unit_test(test_redundant_work),
+        cmocka_unit_test(test_packed),
         cmocka_unit_test(test_doubted),
         cmocka_unit_test(test_cut_in_residual),
         cmocka_unit_test(test_many_slices),

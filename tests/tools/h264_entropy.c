@@ -5,17 +5,19 @@
  * step, the macroblocks decoded and missing, and errors. It also prints the processor seconds of
  * h264_slice_decode, and of all the rest (motion).
  *
- *     h264_entropy [-r SEED] [-m SEED] [-w PICTURES] [-g 1] FILE
+ *     h264_entropy [-r SEED] [-m SEED] [-w PICTURES] [-g 1] [-p WORDS] FILE
  *
  * - -r decodes all slices of a window of pictures in random order: the checksum must not change. -w
  *   is the window (32).
  * - -m flips bits in the slice data first.
  * - -g 1 takes the code for any processor if there is another one.
+ * - -p packs the levels of pictures of one slice, with room for so many words at first.
  *
  * Exit status: 0 every macroblock was decoded without error, 1 not so, 2 usage or file error.
  */
 #include "codec/arrays.h"
 #include "codec/h264_stream.h"
+#include "codec/packed.h"
 #include "codec/slice_decode.h"
 #include "tests/tools/annexb.h"
 #include "tests/tools/read_file.h"
@@ -31,10 +33,11 @@ struct run {
     struct h264_scratch *scratch;
     struct h264_picture *window[MAX_WINDOW];
     bool generic;
+    uint32_t packed_room; /* words; 0: levels are in coefficient blocks */
     unsigned count, size;
     uint64_t random, mutate; /* states of generators; 0: off */
     uint64_t checksum, motion_checksum, mbs, missing, slices, errors, feed_errors, refused,
-        pictures, bytes, coeff_blocks;
+        pictures, bytes, coeff_blocks, packed_words;
     double seconds, motion_seconds;
 };
 
@@ -55,11 +58,27 @@ static uint64_t hash(uint64_t h, const void *data, size_t size)
     return h;
 }
 
+/* The levels of n coefficient blocks. */
+static uint64_t hash_levels(uint64_t h, const struct h264_picture *pic, uint32_t mb, unsigned n)
+{
+    size_t bytes = 16 * h264_coeff_bytes(pic->sps);
+    const struct rec_view view = {.packed = pic->arrays.packed,
+                                  .packed_words = pic->arrays.packed_words};
+    if (!view.packed)
+        return hash(h, (const uint8_t *)pic->arrays.coeffs + pic->arrays.mbs[mb].coeff * bytes,
+                    n * bytes);
+    for (unsigned i = 0; i < 16 * n; i++) {
+        int16_t level = (int16_t)h264_packed_level(&view, mb, n, i / 16, i % 16);
+        h = hash(h, &level, sizeof(level));
+    }
+    return h;
+}
+
 /* Where coefficient blocks lie depends on the order of slices; what they hold does not. */
 static uint64_t picture_checksum(struct run *run, const struct h264_picture *pic)
 {
-    size_t coeff_block_bytes = 16 * h264_coeff_bytes(pic->sps);
     uint64_t h = 0xcbf29ce484222325u ^ pic->id;
+    run->packed_words += pic->arrays.packed_words;
     for (uint32_t i = 0; i < pic->mb_count; i++) {
         struct rec_mb mb = pic->arrays.mbs[i];
         unsigned coeff_blocks = 0;
@@ -69,8 +88,7 @@ static uint64_t picture_checksum(struct run *run, const struct h264_picture *pic
         }
         for (int c = 0; c < 3; c++)
             coeff_blocks += (unsigned)__builtin_popcount(mb.coded[c]);
-        h = hash(h, (const uint8_t *)pic->arrays.coeffs + mb.coeff * coeff_block_bytes,
-                 coeff_blocks * coeff_block_bytes);
+        h = hash_levels(h, pic, i, coeff_blocks);
         mb.coeff = 0;
         h = hash(h, &mb, sizeof(mb));
         if (pic->arrays.syntax[i].part != H264_PART_DIRECT)
@@ -192,6 +210,8 @@ static bool drain(struct run *run, struct h264_stream *s)
             h264_picture_unref(pic);
             continue;
         }
+        if (run->packed_room && h264_picture_alloc_packed(pic, run->packed_room))
+            return false;
         run->pictures++;
         run->window[run->count++] = pic;
         if (run->count == run->size && !decode_window(run))
@@ -224,6 +244,8 @@ static bool parse_arguments(int argc, char **argv, struct run *run)
             run->mutate = value * 2 + 0x9e3779b97f4a7c15u;
         else if (argv[i][1] == 'g')
             run->generic = value != 0;
+        else if (argv[i][1] == 'p' && value <= UINT32_MAX)
+            run->packed_room = (uint32_t)value;
         else if (argv[i][1] == 'w' && value > 0 && value <= MAX_WINDOW)
             run->size = (unsigned)value;
         else
@@ -245,6 +267,8 @@ static void print_run(const struct run *run)
     if (run->mbs)
         printf(" ns/mb %.1f Mbit/s %.1f", run->seconds * 1e9 / (double)run->mbs,
                (double)run->bytes * 8e-6 / run->seconds);
+    if (run->packed_words)
+        printf(" packed-words %llu", (unsigned long long)run->packed_words);
     printf("\n");
 }
 
@@ -261,9 +285,11 @@ int main(int argc, char **argv)
     mallopt(M_MMAP_THRESHOLD, 1 << 30);
     mallopt(M_TRIM_THRESHOLD, INT32_MAX);
     if (!parse_arguments(argc, argv, &run)) {
-        fprintf(stderr, "usage: h264_entropy [-r SEED] [-m SEED] [-w PICTURES] [-g 1] FILE\n");
+        fprintf(stderr, "usage: h264_entropy [-r SEED] [-m SEED] [-w PICTURES] [-g 1] [-p WORDS] "
+                        "FILE\n");
         return 2;
     }
+    params.late_arrays = run.packed_room > 0;
     data = read_file(argv[argc - 1], &size);
     run.scratch = h264_scratch_create();
     good =

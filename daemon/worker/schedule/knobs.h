@@ -76,6 +76,9 @@
 #define SPLIT_BLOCKS_PER_5_BYTES 8
 /* blocks for 4 bytes of a slice, where more are made as needed | measured: 0.7 to 1.0 a byte */
 #define SPLIT_CODER_BLOCKS_PER_4_BYTES 5
+/* words of packed levels for a byte of a slice, where more are made as needed | measured: 0.9 */
+#define SPLIT_CODER_WORDS_PER_BYTE 1
+#define SPLIT_WORDS_STEP         3              /* words a macroblock: few sizes | by design */
 /* blocks that a slice may leave unused | by design: taken for 8 macroblocks at once */
 #define SPLIT_SLICE_BLOCKS       384
 #define SPLIT_SLICE_PADDING      64             /* bytes beside each slice | by design */

@@ -26,8 +26,10 @@ struct split_capacity split_capacity_of(const struct schedule_setting *setting, 
 uint32_t split_batches(const struct schedule *s, const struct split_capacity *c);
 /* The most blocks of coefficients that the picture may take on the GPU. */
 uint32_t split_blocks(const struct h264_picture *pic);
-/* The blocks that a picture of one slice has room for before a coder decodes it. */
+/* The blocks that a picture of one slice has room for before a coder decodes it; and the words of
+ * packed levels. */
 uint32_t split_coder_blocks(const struct h264_picture *pic);
+uint32_t split_coder_words(const struct h264_picture *pic);
 /* Pictures of so many macroblocks that a batch holds. */
 uint32_t split_batch_pictures(const struct split_capacity *c, uint32_t mb_count);
 /* The same of the next batch: a few will do before one is measured. */

@@ -100,6 +100,14 @@ uint32_t split_coder_blocks(const struct h264_picture *pic)
     return blocks < UINT32_MAX ? (uint32_t)blocks : UINT32_MAX;
 }
 
+uint32_t split_coder_words(const struct h264_picture *pic)
+{
+    uint64_t step = (uint64_t)pic->mb_count * SPLIT_WORDS_STEP;
+    uint64_t words = (uint64_t)pic->bytes_size * SPLIT_CODER_WORDS_PER_BYTE + 1;
+    words = (words + step - 1) / step * step;
+    return words < UINT32_MAX ? (uint32_t)words : UINT32_MAX;
+}
+
 uint64_t split_resident_limit(const struct schedule_setting *set)
 {
     uint64_t part = set->device_memory / tuned(set->tuning.results, SPLIT_RESIDENT_PART);

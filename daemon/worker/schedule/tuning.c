@@ -47,6 +47,7 @@ static const struct tuning_name names[] = {
     NAME(early, 64),
     NAME(awake, 64),
     NAME(rows, 64),
+    NAME(packed, PACKED_LEVELS),
 };
 
 static const struct tuning_name *name_find(const char *text, size_t size)

@@ -42,36 +42,53 @@ void window_close(struct window *w)
 
 static const uint32_t samples_per_mb[4] = {256, 384, 512, 768};
 
+static bool has_wide_levels(const struct h264_sps *sps)
+{
+    return sps->bit_depth[0] > 8 || sps->bit_depth[1] > 8;
+}
+
 uint64_t window_picture_bytes(const struct h264_sps *sps, uint32_t mb_count)
 {
     uint32_t samples = samples_per_mb[h264_chroma_array_type(sps) & 3];
-    bool wide = sps->bit_depth[0] > 8 || sps->bit_depth[1] > 8;
     uint64_t records =
         sizeof(struct rec_mb) + sizeof(struct rec_motion) + sizeof(struct h264_mb_syntax);
-    return (uint64_t)mb_count * (records + samples * (wide ? 4 : 2)) + 1;
+    return (uint64_t)mb_count * (records + samples * (has_wide_levels(sps) ? 4 : 2)) + 1;
 }
 
-uint64_t window_need(const struct h264_picture *pic, uint32_t coeff_blocks)
+uint64_t window_need(const struct h264_picture *pic, uint64_t level_bytes)
 {
-    const struct h264_sps *sps = pic->sps;
-    bool wide = sps->bit_depth[0] > 8 || sps->bit_depth[1] > 8;
-    uint64_t block = wide ? 64 : 32, samples = samples_per_mb[h264_chroma_array_type(sps) & 3];
-    uint64_t most = window_picture_bytes(sps, pic->mb_count), levels = samples * (wide ? 4 : 2);
-    uint64_t records = most - pic->mb_count * levels;
-    uint64_t by_blocks = records + coeff_blocks * block;
-    return by_blocks < most ? by_blocks : most;
+    uint64_t samples = samples_per_mb[h264_chroma_array_type(pic->sps) & 3],
+             levels = pic->mb_count * samples * (has_wide_levels(pic->sps) ? 4 : 2);
+    uint64_t most = window_picture_bytes(pic->sps, pic->mb_count);
+    return level_bytes < levels ? most - levels + level_bytes : most;
+}
+
+bool window_packs(const struct picture *p)
+{
+    uint32_t packed = tuned(p->window->schedule->setting.tuning.packed, PACKED_LEVELS);
+    return packed == PACKED_LEVELS && p->pace == PACE_AHEAD && h264_picture_packs(p->pic);
+}
+
+static uint64_t bytes_of_levels(const struct h264_picture *pic, uint64_t words, uint64_t blocks)
+{
+    return words ? 4 * words : blocks * (has_wide_levels(pic->sps) ? 64 : 32);
 }
 
 /* A coder's picture of one slice gets room by its bytes (picture_alloc in steps/admit.c). */
 static uint64_t need_of(const struct picture *p)
 {
-    bool grows = p->pace == PACE_AHEAD && p->pic->slice_count == 1;
-    return window_need(p->pic, grows ? split_coder_blocks(p->pic) : UINT32_MAX);
+    const struct h264_picture *pic = p->pic;
+    if (window_packs(p))
+        return window_need(pic, bytes_of_levels(pic, pic->mb_count + split_coder_words(pic), 0));
+    bool grows = p->pace == PACE_AHEAD && pic->slice_count == 1;
+    return window_need(pic, grows ? bytes_of_levels(pic, 0, split_coder_blocks(pic)) : UINT64_MAX);
 }
 
-void window_grew(struct picture *p, uint32_t coeff_blocks)
+void window_grew(struct picture *p)
 {
-    picture_set_need(p, window_need(p->pic, coeff_blocks));
+    const struct h264_arrays *a = &p->pic->arrays;
+    picture_set_need(p, window_need(p->pic, bytes_of_levels(p->pic, a->packed_capacity,
+                                                            a->coeff_block_capacity)));
 }
 
 bool window_is_full(const struct window *w)

@@ -120,11 +120,13 @@ struct output *window_drop_output(struct window *w);
 /* Pictures of each of so many windows that may be begun ahead of reconstruction. */
 uint32_t window_arrays_for(const struct schedule *s, uint64_t picture_bytes, uint32_t windows);
 
-/* Host memory of a picture's arrays with room for so many coefficient blocks; UINT32_MAX: the most
- * there can be. */
-uint64_t window_need(const struct h264_picture *pic, uint32_t coeff_blocks);
-/* The arrays of a begun picture have so much room now. */
-void window_grew(struct picture *p, uint32_t coeff_blocks);
+/* Host memory of a picture's arrays with so many bytes for levels; UINT64_MAX: the most there can
+ * be. */
+uint64_t window_need(const struct h264_picture *pic, uint64_t level_bytes);
+/* Coders pack the levels of such a picture (codec/abi/records.h). */
+bool window_packs(const struct picture *p);
+/* The arrays of a begun picture have other sizes now. */
+void window_grew(struct picture *p);
 /* Another picture's arrays would go beyond the window's share of the budget. */
 bool window_is_full(const struct window *w);
 

@@ -60,6 +60,8 @@ int picture_begin_following(struct picture *p, bool *per_slice)
 int picture_alloc(struct picture *p)
 {
     bool grows = p->pace == PACE_AHEAD; /* nobody follows its slice */
+    if (window_packs(p))
+        return h264_picture_alloc_packed(p->pic, split_coder_words(p->pic));
     return h264_picture_alloc_growing(p->pic, grows ? split_coder_blocks(p->pic) : UINT32_MAX);
 }
 

@@ -146,7 +146,7 @@ static void slices_done(struct engine *e, struct picture *p, uint32_t count)
     if (!coder_slices_done(p, count))
         return;
     START_TRACE_FIRST("first picture is entropy-decoded");
-    window_grew(p, p->pic->arrays.coeff_block_capacity);
+    window_grew(p);
     if (!p->window->abort) {
         intact = p->motion.by == BY_GPU && h264_picture_intact(p->pic, &p->motion.coeff_blocks);
         if (!h264_picture_conceal_source(p->pic, &source))

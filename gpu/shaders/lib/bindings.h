@@ -21,22 +21,23 @@
 #define BIND_COUNTERS  9
 #define BIND_STRENGTHS 10 /* deblocking strengths and thresholds */
 #define BIND_PROGRESS                                                                              \
-    11 /* zeroed at the start of a batch: progress of the persistent wavefronts                    \
-        */
+    11                 /* zeroed at the start of a batch: progress of the persistent wavefronts    \
+                        */
+#define BIND_PACKED 12 /* words of packed levels (codec/abi/records.h), rec_picture.packed */
 /* recon_deliver_args[] of the batch's deliveries, and the tables of their conversions */
-#define BIND_DELIVER 12
+#define BIND_DELIVER 13
 /* the destination of one delivery group (gpu_host); bound by a second descriptor set in the deliver
  * pass */
-#define BIND_HOST 13
+#define BIND_HOST 14
 /* image arrays, four samples a texel, lowest leftmost: r32ui, or rg32ui of 16 bits */
-#define BIND_WORK_Y   14
-#define BIND_WORK_CB  15
-#define BIND_WORK_CR  16
-#define BIND_FRAME_Y  17
-#define BIND_FRAME_CB 18
-#define BIND_FRAME_CR 19
+#define BIND_WORK_Y   15
+#define BIND_WORK_CB  16
+#define BIND_WORK_CR  17
+#define BIND_FRAME_Y  18
+#define BIND_FRAME_CB 19
+#define BIND_FRAME_CR 20
 /* recon_blur[], one per delivery of the batch; bound once a delivery asked for it */
-#define BIND_BLUR 20
+#define BIND_BLUR 21
 
 /* Descriptor sets: 0 holds every binding but BIND_HOST, which is alone in set 1, as binding 0. */
 #define SET_BATCH    0

@@ -12,6 +12,8 @@
 
 #define LIST_PICTURES    256 /* most pictures of a batch */
 #define LIST_GROUP       64  /* threads of a workgroup that works off a list */
+#define EXPAND_MBS       8u  /* macroblocks of a workgroup of expand.comp, */
+#define EXPAND_THREADS   8u  /* and threads of each */
 #define CLASSIFY_THREADS 256
 #define CLASSIFY_BLOCKS  512   /* that a workgroup of classify looks at */
 #define LIST_ROW         32768 /* workgroups in x of an indirect dispatch before y counts */

@@ -121,6 +121,10 @@ struct check_picture *check_build_any(struct check_env *env, uint32_t index, int
  * an error (reported). */
 int check_run(struct check_env *env, struct check_picture **pictures, uint32_t n);
 
+/* The view of a picture, by chance with packed levels, which the caller frees; NULL: with its
+ * coefficient blocks. any: words of them are changed at random. */
+uint32_t *check_pack(struct check_env *env, const struct check_picture *p, bool any,
+                     struct rec_view *out);
 /* One picture of 4:2:0 by one way, some rows after others. As recon_wait. */
 int check_submit_rows(struct check_env *env, struct recon *r, const struct check_picture *picture);
 

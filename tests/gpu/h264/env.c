@@ -216,10 +216,14 @@ static bool slot_named(const struct recon_delivery *deliveries, uint32_t count, 
     return false;
 }
 
-static int submit_kind(struct check_env *env, struct check_picture **pictures, uint32_t n, int kind)
+/* any: packed levels may be anything. */
+static int submit_kind(struct check_env *env, struct check_picture **pictures, uint32_t n, int kind,
+                       bool any)
 {
     struct recon_picture jobs[CHECK_SLOTS] = {0};
-    struct recon_delivery deliveries[CHECK_SLOTS];
+    struct rec_view views[CHECK_SLOTS];
+    uint32_t *packed[CHECK_SLOTS];
+    struct recon_delivery deliveries[CHECK_SLOTS] = {0};
     struct recon *r = env->recons[kind];
     uint64_t ticket = 0;
     uint32_t m = 0;
@@ -227,12 +231,16 @@ static int submit_kind(struct check_env *env, struct check_picture **pictures, u
         return check_submit_rows(env, r, pictures[0]);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t slot = pictures[i]->view.head.slot;
-        jobs[i] = (struct recon_picture){.view = &pictures[i]->view, .slot = slot};
+        packed[i] = check_pack(env, pictures[i], any, &views[i]);
+        jobs[i] = (struct recon_picture){.view = &views[i], .slot = slot};
         if (env->host && !slot_named(deliveries, m, slot))
             check_delivery(env, slot, &deliveries[m++]);
     }
     int err = recon_submit(r, jobs, n, deliveries, m, &ticket);
-    return err == 0 ? recon_wait(r, ticket, UINT64_MAX) : err;
+    err = err == 0 ? recon_wait(r, ticket, UINT64_MAX) : err;
+    for (uint32_t i = 0; i < n; i++)
+        free(packed[i]);
+    return err;
 }
 
 /* A slot to env->got. */
@@ -247,7 +255,7 @@ static int run_kind(struct check_env *env, struct check_picture **pictures, uint
 {
     struct recon *r = env->recons[kind];
     uint32_t loaded = UINT32_MAX;
-    int err = submit_kind(env, pictures, n, kind);
+    int err = submit_kind(env, pictures, n, kind, false);
     for (uint32_t i = 0; i < n && err == 0; i++) {
         uint32_t slot = pictures[i]->view.head.slot;
         if (!env->host)
@@ -317,7 +325,7 @@ int check_submit(struct check_env *env, struct check_picture **pictures, uint32_
     for (int kind = 0; kind < CHECK_KINDS && err == 0; kind++) {
         if (!env->recons[kind])
             continue;
-        err = submit_kind(env, pictures, n, kind);
+        err = submit_kind(env, pictures, n, kind, true);
         for (uint32_t i = 0; env->host && i < n && err == 0; i++)
             err = check_host_load(env, pictures[i]->view.head.slot);
     }
