@@ -11,7 +11,7 @@
  * decoded.
  */
 #include "codec/arrays.h"
-#include "codec/packed.h"
+#include "codec/pack_levels.h"
 #include "codec/h264_picture.h"
 #include "codec/h264_export.h"
 #include "codec/parameter_sets.h"

@@ -5,7 +5,7 @@
  */
 #include "codec/arrays.h"
 #include "codec/macroblock.h"
-#include "codec/packed.h"
+#include "codec/pack_levels.h"
 
 /* 7.4.5, 8.5.8 */
 void h264_set_qp(struct mb_parser *p, int qp)

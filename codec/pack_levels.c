@@ -4,7 +4,7 @@
  * cache, and packs them here. Packing has no branch that depends on levels: a block has two or
  * three of them, and the end of a loop over them would be badly foreseen.
  */
-#include "codec/packed.h"
+#include "codec/pack_levels.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -32,8 +32,7 @@ static int check_head(const struct rec_view *v, const char **reason)
     REQUIRE(v->slices && v->slice_count > 0, "view: no slices");
     REQUIRE(v->scaling && v->scaling_count > 0, "view: no scaling lists");
     REQUIRE(v->coeffs || v->packed || v->coeff_block_count == 0, "view: no coefficients");
-    REQUIRE(!v->packed || (bytes == 2 && v->packed_words >= head->mb_count),
-            "view: packed levels");
+    REQUIRE(!v->packed || (bytes == 2 && v->packed_words >= head->mb_count), "view: packed levels");
     REQUIRE(v->weights || v->weight_count == 0, "view: no weights");
     return 0;
 }

@@ -35,8 +35,8 @@ bool h264_has_bmi2(void)
     int has = atomic_load_explicit(&known, memory_order_relaxed);
     if (!has) {
         has = 1 + (__builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt") &&
-                   __builtin_cpu_supports("ssse3") &&
-                   __get_cpuid(0x80000001, &a, &b, &c, &d) && c & bit_LZCNT);
+                   __builtin_cpu_supports("ssse3") && __get_cpuid(0x80000001, &a, &b, &c, &d) &&
+                   c & bit_LZCNT);
         atomic_store_explicit(&known, has, memory_order_relaxed);
     }
     return has == 2;

@@ -63,6 +63,10 @@ void ref_luma_dc(const int32_t c[16], const uint8_t weight[16], int qp, int32_t 
  * (4:2:2). qp is QP'c. */
 void ref_chroma_dc(const int32_t *c, int count, const uint8_t weight[16], int qp, int32_t *dc);
 
+/* Level i of coefficient block `block` of the macroblock at `addr`, which has n of them; 0 where
+ * the words are not all within view->packed_words. */
+int ref_packed_level(const struct rec_view *view, uint32_t addr, unsigned n, unsigned block,
+                     unsigned i);
 /* Residual samples of macroblock mb; for I_PCM the samples themselves. [component][row * width of
  * the component + column]. */
 void ref_residual_mb(const struct rec_view *view, uint32_t mb, int32_t residual[3][256]);

@@ -4,8 +4,6 @@
  */
 #include "ref_internal.h"
 
-#include "codec/packed.h"
-
 /* One dimension of 8.5.12.2, over v[0], v[step], .. */
 void ref_idct4_line(int32_t *v, int step)
 {
@@ -192,6 +190,29 @@ struct component {
     int32_t *out; /* stride width */
 };
 
+/* A byte of packed levels; beyond them 0. */
+static uint32_t byte_at(const struct rec_view *view, uint64_t at)
+{
+    return at / 4 < view->packed_words ? view->packed[at / 4] >> at % 4 * 8 & 0xff : 0;
+}
+
+int ref_packed_level(const struct rec_view *view, uint32_t addr, unsigned n, unsigned block,
+                     unsigned i)
+{
+    uint32_t word = addr < view->packed_words ? view->packed[addr] : 0, wide = word & 1, mask = 0;
+    uint64_t at = 4 * (uint64_t)(word >> 1), before = 0;
+    for (unsigned k = 0; k <= block; k++) {
+        before += (unsigned)__builtin_popcount(mask);
+        mask = byte_at(view, at + 2 * k) | byte_at(view, at + 2 * k + 1) << 8;
+    }
+    if (!(mask >> i & 1))
+        return 0;
+    before += (unsigned)__builtin_popcount(mask & ((1u << i) - 1));
+    at += 2 * n + (before << wide);
+    return wide ? (int16_t)(byte_at(view, at) | byte_at(view, at + 1) << 8)
+                : (int8_t)byte_at(view, at);
+}
+
 static unsigned coeff_blocks_of(const struct rec_mb *mb)
 {
     return (unsigned)(__builtin_popcount(mb->coded[0]) + __builtin_popcount(mb->coded[1]) +
@@ -202,8 +223,8 @@ static int32_t coeff_at(const struct rec_view *view, const struct rec_mb *mb, ui
                         int i)
 {
     if (view->packed)
-        return h264_packed_level(view, (uint32_t)(mb - view->mbs), coeff_blocks_of(mb),
-                                 coeff_block - mb->coeff, (unsigned)i);
+        return ref_packed_level(view, (uint32_t)(mb - view->mbs), coeff_blocks_of(mb),
+                                coeff_block - mb->coeff, (unsigned)i);
     size_t at = (size_t)coeff_block * 16 + (size_t)i;
     return view->head.coeff_bytes == 2 ? ((const int16_t *)view->coeffs)[at]
                                        : ((const int32_t *)view->coeffs)[at];

@@ -262,6 +262,7 @@ struct rec_view {
     uint32_t weight_count;
     uint32_t scaling_count;
     uint32_t packed_words;
+    uint32_t reserved;
 };
 
 /* Check every index of a picture once, so that shaders may trust the records: kinds, slices,

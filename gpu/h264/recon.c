@@ -166,8 +166,8 @@ static bool picture_valid(const struct recon *r, const struct recon_picture *p)
 static bool part_valid(const struct recon *r, const struct recon_picture *p, uint32_t n, uint32_t m)
 {
     return n == 1 && m == 0 && p->view && p->first_row < p->end_row &&
-           p->end_row < r->params.mb_height && !r->worst.generic_format &&
-           !p->view->packed && recon_packed_blocks(r, p->view) == p->view->coeff_block_count;
+           p->end_row < r->params.mb_height && !r->worst.generic_format && !p->view->packed &&
+           recon_packed_blocks(r, p->view) == p->view->coeff_block_count;
 }
 
 /* Checks pictures, and prepares deliveries. */

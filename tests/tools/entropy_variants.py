@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Step 2 as compiled for this processor and for any processor, each with coefficient blocks and with
-packed levels. All must give the same records from streams of the day's seed, whole and with flipped
-bits.
+"""Step 2 as compiled for this processor and for any processor, each with coefficient blocks and
+with packed levels. All must give the same records from streams of the day's seed, whole and with
+flipped bits.
 
     entropy_variants.py H264_ENTROPY STREAMGEN [COUNT]
 

@@ -17,7 +17,8 @@
  */
 #include "codec/arrays.h"
 #include "codec/h264_stream.h"
-#include "codec/packed.h"
+#include "codec/pack_levels.h"
+#include "reference/recon_ref.h"
 #include "codec/slice_decode.h"
 #include "tests/tools/annexb.h"
 #include "tests/tools/read_file.h"
@@ -68,7 +69,7 @@ static uint64_t hash_levels(uint64_t h, const struct h264_picture *pic, uint32_t
         return hash(h, (const uint8_t *)pic->arrays.coeffs + pic->arrays.mbs[mb].coeff * bytes,
                     n * bytes);
     for (unsigned i = 0; i < 16 * n; i++) {
-        int16_t level = (int16_t)h264_packed_level(&view, mb, n, i / 16, i % 16);
+        int16_t level = (int16_t)ref_packed_level(&view, mb, n, i / 16, i % 16);
         h = hash(h, &level, sizeof(level));
     }
     return h;

@@ -3,7 +3,7 @@
  * Packed levels of built pictures, as coders make them. Half of the pictures of 8 bits go to the
  * device in this form. The reference reads their coefficient blocks.
  */
-#include "codec/packed.h"
+#include "codec/pack_levels.h"
 #include "tests/gpu/h264/checkgpu.h"
 
 #include <stdlib.h>

