@@ -40,6 +40,8 @@ static inline unsigned h264_coeff_blocks_per_mb(const struct h264_sps *sps)
 /* Step 2, h264_picture_alloc_growing: more room; the first `used` blocks stay. False: there is room
  * for all that the macroblocks can have, or no memory. */
 bool h264_picture_grow_coeffs(struct h264_picture *pic, uint32_t used);
+/* Slices of a picture take words for the packed levels of so many macroblocks at a time. */
+#define H264_PACKED_MBS 8
 /* The same for packed levels, in words. */
 bool h264_picture_grow_packed(struct h264_picture *pic, uint32_t used);
 

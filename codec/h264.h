@@ -152,7 +152,8 @@ struct h264_arrays {
     const struct h264_allocator *coeffs_from; /* NULL: the allocator of the holder */
     /* In place of coeffs: packed levels (codec/abi/records.h). Capacity and use in words. */
     uint32_t *packed;
-    uint32_t packed_capacity, packed_words;
+    uint32_t packed_capacity;
+    atomic_uint packed_words; /* slices take chunks from here */
     /* Reconstruction reads these in place of mbs and motion, where memory is not NULL. */
     struct h264_device_records device_records;
     uint32_t coeff_block_capacity;
@@ -287,10 +288,11 @@ int h264_picture_alloc(struct h264_picture *pic);
 /* The same with room for so many coefficient blocks at first, where one slice is the picture. Step
  * 2 makes more room as it goes on, which moves the coefficients: nobody may read them meanwhile. */
 int h264_picture_alloc_growing(struct h264_picture *pic, uint32_t coeff_blocks);
-/* The same with packed levels instead of coefficient blocks (codec/abi/records.h), of so many words
- * at first. Pictures of several slices or more than 8 bits have coefficient blocks all the same. */
-bool h264_picture_packs(const struct h264_picture *pic);
+/* The same with packed levels instead of coefficient blocks (codec/abi/records.h): `words` are for
+ * levels at first. Pictures of more than 8 bits have coefficient blocks all the same. */
 int h264_picture_alloc_packed(struct h264_picture *pic, uint32_t words);
+/* Words that it allocates; 0: the picture has more than 8 bits. */
+uint32_t h264_picture_packed_room(const struct h264_picture *pic, uint32_t words);
 /* Frees the arrays and the results of step 3. The picture is as before it had arrays. */
 void h264_picture_free_arrays(struct h264_picture *pic);
 

@@ -56,6 +56,7 @@ struct h264_picture *h264_picture_create(const struct h264_allocator *allocator,
         return NULL;
     atomic_init(&pic->refs, 1);
     atomic_init(&pic->arrays.coeff_block_count, 0);
+    atomic_init(&pic->arrays.packed_words, 0);
     atomic_init(&pic->damage.missing_mbs, 0);
     pic->sps = h264_sps_ref(sps);
     pic->structure = (uint8_t)structure;
@@ -204,7 +205,7 @@ static void free_coeffs(struct h264_picture *pic)
 {
     h264_free(pic->holder.allocator, pic->arrays.packed, packed_size(pic));
     pic->arrays.packed = NULL;
-    pic->arrays.packed_capacity = pic->arrays.packed_words = 0;
+    pic->arrays.packed_capacity = 0;
     h264_free(pic->arrays.coeffs_from ? pic->arrays.coeffs_from : pic->holder.allocator,
               pic->arrays.coeffs, coeffs_size(pic));
     pic->arrays.coeffs = NULL;
@@ -296,25 +297,31 @@ int h264_picture_alloc_growing(struct h264_picture *pic, uint32_t coeff_blocks)
     return alloc_empty(pic, grows ? coeff_blocks : most);
 }
 
-/* A word for each macroblock, and all that they can have. */
+/* A word for each macroblock, and all that they can have; of several slices with the rests of
+ * chunks. */
 static uint64_t most_packed_words(const struct h264_picture *pic)
 {
-    uint32_t a_mb = 1 + REC_PACKED_WORDS(h264_coeff_blocks_per_mb(pic->sps));
-    return (uint64_t)pic->mb_count * a_mb + H264_PACKED_SLACK;
+    uint64_t a_mb = REC_PACKED_WORDS(h264_coeff_blocks_per_mb(pic->sps)) + H264_PACKED_SLACK,
+             all = pic->mb_count * a_mb;
+    if (pic->slice_count > 1)
+        all += all / (H264_PACKED_MBS - 1) + pic->slice_count * H264_PACKED_MBS * a_mb;
+    return pic->mb_count + all;
 }
 
-bool h264_picture_packs(const struct h264_picture *pic)
+uint32_t h264_picture_packed_room(const struct h264_picture *pic, uint32_t words)
 {
-    return pic->slice_count == 1 && h264_coeff_bytes(pic->sps) == 2;
+    uint64_t most = most_packed_words(pic), first = (uint64_t)pic->mb_count + words;
+    if (h264_coeff_bytes(pic->sps) != 2)
+        return 0;
+    return (uint32_t)(pic->slice_count == 1 && first < most ? first : most);
 }
 
 int h264_picture_alloc_packed(struct h264_picture *pic, uint32_t words)
 {
-    uint64_t most = most_packed_words(pic), first = (uint64_t)pic->mb_count + words;
-    if (!h264_picture_packs(pic))
+    pic->arrays.packed_capacity = h264_picture_packed_room(pic, words);
+    if (!pic->arrays.packed_capacity)
         return h264_picture_alloc(pic);
-    pic->arrays.packed_capacity = (uint32_t)(first < most ? first : most);
-    pic->arrays.packed_words = pic->mb_count;
+    atomic_store_explicit(&pic->arrays.packed_words, pic->mb_count, memory_order_relaxed);
     return alloc_empty(pic, most_coeff_blocks(pic));
 }
 
@@ -322,7 +329,7 @@ bool h264_picture_grow_packed(struct h264_picture *pic, uint32_t used)
 {
     struct h264_arrays *a = &pic->arrays;
     uint64_t most = most_packed_words(pic), capacity = a->packed_capacity;
-    if (capacity >= most)
+    if (pic->slice_count != 1 || capacity >= most)
         return false;
     capacity = 2 * capacity < most ? 2 * capacity : most;
     uint32_t *grown = h264_alloc(pic->holder.allocator, capacity * sizeof(*grown));

@@ -111,7 +111,11 @@ struct mb_coeff_chunk {
     uint32_t per_mb;    /* most that a macroblock has */
     uint32_t next, end; /* free blocks of the chunk */
     uint32_t base;      /* the block that lies first in mb_arrays.coeffs */
-    uint32_t packed;    /* the free word of packed levels */
+};
+
+/* Words for packed levels that the slice has taken. */
+struct mb_packed {
+    uint32_t next, end;
 };
 
 /* Neighbours of the macroblock being parsed. */
@@ -146,6 +150,7 @@ struct mb_parser {
     struct mb_line line;
     const uint8_t *groups; /* slice group by macroblock address, NULL: one */
     struct mb_coeff_chunk chunk;
+    struct mb_packed packed;
 
     /* of the macroblock being parsed */
     uint32_t addr, mb_x;

@@ -20,18 +20,52 @@ void h264_set_qp(struct mb_parser *p, int qp)
     }
 }
 
-/* Packed levels of one macroblock more. The picture's only slice. */
-static bool reserve_packed(struct mb_parser *p)
+/* Words of the picture's only slice: it has all there are. */
+static bool packed_grow(struct mb_parser *p, uint32_t need)
 {
     struct h264_arrays *a = &p->pic->arrays;
-    const uint32_t most = REC_PACKED_WORDS(p->chunk.per_mb) + H264_PACKED_SLACK;
-    while (a->packed_capacity - p->chunk.packed < most) {
-        if (!h264_picture_grow_packed(p->pic, p->chunk.packed))
+    while (a->packed_capacity - p->packed.next < need) {
+        if (!h264_picture_grow_packed(p->pic, p->packed.next))
             return false;
         p->to.packed = a->packed;
     }
-    p->chunk.base = p->chunk.next;
+    p->packed.end = a->packed_capacity;
     return true;
+}
+
+/* The next chunk. Of the last one so little is left that no macroblock may fit. */
+static bool packed_take(struct mb_parser *p, uint32_t need)
+{
+    struct h264_arrays *a = &p->pic->arrays;
+    uint32_t chunk = H264_PACKED_MBS * need,
+             start = atomic_fetch_add_explicit(&a->packed_words, chunk, memory_order_relaxed);
+    if (start > a->packed_capacity || a->packed_capacity - start < chunk)
+        return false;
+    if (start != p->packed.end)
+        p->packed.next = start;
+    p->packed.end = start + chunk;
+    return true;
+}
+
+/* Packed levels of one macroblock more. */
+static bool packed_reserve(struct mb_parser *p)
+{
+    uint32_t need = REC_PACKED_WORDS(p->chunk.per_mb) + H264_PACKED_SLACK;
+    if (p->packed.end - p->packed.next >= need)
+        return true;
+    return p->pic->slice_count == 1 ? packed_grow(p, need) : packed_take(p, need);
+}
+
+/* What the slice has not used goes back, unless another one has taken words since. */
+static void packed_return(struct mb_parser *p)
+{
+    atomic_uint *words = &p->pic->arrays.packed_words;
+    uint32_t end = p->packed.end;
+    if (p->pic->slice_count == 1)
+        atomic_store_explicit(words, p->packed.next, memory_order_relaxed);
+    else if (p->packed.next < end)
+        atomic_compare_exchange_strong_explicit(words, &end, p->packed.next, memory_order_relaxed,
+                                                memory_order_relaxed);
 }
 
 void h264_coeff_blocks_done(struct mb_parser *p)
@@ -40,8 +74,7 @@ void h264_coeff_blocks_done(struct mb_parser *p)
     unsigned n = (unsigned)(__builtin_popcount(coded[0]) + __builtin_popcount(coded[1]) +
                             __builtin_popcount(coded[2]));
     if (p->to.packed && n)
-        p->chunk.packed =
-            h264_pack_levels(p->to.packed, p->chunk.packed, p->index, p->to.coeffs, n);
+        p->packed.next = h264_pack_levels(p->to.packed, p->packed.next, p->index, p->to.coeffs, n);
 }
 
 /* The picture's only slice. */
@@ -58,13 +91,11 @@ static bool reserve_alone(struct mb_parser *p)
     return true;
 }
 
-bool h264_coeff_blocks_reserve(struct mb_parser *p)
+static bool blocks_reserve(struct mb_parser *p)
 {
     /* end_mb - addr counts other groups too */
     uint32_t mbs = p->groups ? 1 : p->end_mb - p->addr, n, start;
 
-    if (p->to.packed && !reserve_packed(p))
-        return false;
     if (p->chunk.end - p->chunk.next >= p->chunk.per_mb)
         return true;
     if (p->pic->slice_count == 1)
@@ -86,11 +117,21 @@ bool h264_coeff_blocks_reserve(struct mb_parser *p)
     return true;
 }
 
+bool h264_coeff_blocks_reserve(struct mb_parser *p)
+{
+    if (!blocks_reserve(p))
+        return false;
+    if (!p->to.packed)
+        return true;
+    p->chunk.base = p->chunk.next; /* scratch has the blocks of this macroblock alone */
+    return packed_reserve(p);
+}
+
 void h264_coeff_blocks_return(struct mb_parser *p)
 {
     uint32_t end = p->chunk.end;
     if (p->to.packed)
-        p->pic->arrays.packed_words = p->chunk.packed;
+        packed_return(p);
     if (p->chunk.next < end)
         atomic_compare_exchange_strong_explicit(&p->pic->arrays.coeff_block_count, &end,
                                                 p->chunk.next, memory_order_relaxed,

@@ -197,7 +197,10 @@ void h264_picture_records(const struct h264_picture *pic, struct rec_view *out)
 {
     const struct h264_sps *sps = pic->sps;
     bool concealed = atomic_load(&pic->damage.missing_mbs) > 0;
-    uint32_t coeff_blocks = atomic_load(&pic->arrays.coeff_block_count);
+    uint32_t coeff_blocks = atomic_load(&pic->arrays.coeff_block_count),
+             packed_words = atomic_load(&pic->arrays.packed_words);
+    packed_words =
+        packed_words < pic->arrays.packed_capacity ? packed_words : pic->arrays.packed_capacity;
     *out = (struct rec_view){
         .head = {.mb_width = pic->mb_width,
                  .mb_height = pic->sps->mb_height,
@@ -217,7 +220,7 @@ void h264_picture_records(const struct h264_picture *pic, struct rec_view *out)
         .slices = pic->arrays.rec_slices,
         .coeffs = pic->arrays.coeffs,
         .packed = pic->arrays.packed,
-        .packed_words = pic->arrays.packed_words,
+        .packed_words = packed_words,
         .weights = pic->arrays.weights,
         .scaling = pic->arrays.scaling,
         .slice_count = pic->slice_count + (concealed ? 1u : 0u),

@@ -137,8 +137,7 @@ static bool coeff_blocks_packable(const struct recon *r, const struct rec_view *
 {
     struct gpu_place place;
     if (v->packed)
-        return v->packed_words >= v->head.mb_count && !r->wide &&
-               recon_packed_blocks(r, v) == v->coeff_block_count;
+        return v->packed_words >= v->head.mb_count && !r->wide;
     return recon_packed_blocks(r, v) == v->coeff_block_count ||
            !gpu_arena_find(r->g, v->coeffs, 1, &place) || !place.device;
 }

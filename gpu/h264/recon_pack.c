@@ -212,7 +212,7 @@ static void section_put(const struct recon *r, struct recon_flight *f,
 }
 
 /* Macroblocks and their coefficient blocks without gaps; to and coefficient blocks are written in
- * order. */
+ * order. Of packed levels only the numbers of the blocks change. */
 static void pack_compact(const struct recon *r, uint8_t *to, uint8_t *coeff_blocks,
                          const struct rec_view *view)
 {
@@ -220,7 +220,7 @@ static void pack_compact(const struct recon *r, uint8_t *to, uint8_t *coeff_bloc
     for (uint64_t i = 0; i < view->head.mb_count; i++) {
         struct rec_mb mb = view->mbs[i];
         uint32_t n = recon_mb_blocks(&mb);
-        if (n <= most - next && n <= view->coeff_block_count &&
+        if (view->coeffs && n <= most - next && n <= view->coeff_block_count &&
             mb.coeff <= view->coeff_block_count - n)
             memcpy(coeff_blocks + (uint64_t)next * r->coeff_block_bytes,
                    (const uint8_t *)view->coeffs + (uint64_t)mb.coeff * r->coeff_block_bytes,

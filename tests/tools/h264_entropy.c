@@ -79,7 +79,7 @@ static uint64_t hash_levels(uint64_t h, const struct h264_picture *pic, uint32_t
 static uint64_t picture_checksum(struct run *run, const struct h264_picture *pic)
 {
     uint64_t h = 0xcbf29ce484222325u ^ pic->id;
-    run->packed_words += pic->arrays.packed_words;
+    run->packed_words += atomic_load(&pic->arrays.packed_words);
     for (uint32_t i = 0; i < pic->mb_count; i++) {
         struct rec_mb mb = pic->arrays.mbs[i];
         unsigned coeff_blocks = 0;

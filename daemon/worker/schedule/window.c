@@ -59,36 +59,38 @@ uint64_t window_need(const struct h264_picture *pic, uint64_t level_bytes)
 {
     uint64_t samples = samples_per_mb[h264_chroma_array_type(pic->sps) & 3],
              levels = pic->mb_count * samples * (has_wide_levels(pic->sps) ? 4 : 2);
-    uint64_t most = window_picture_bytes(pic->sps, pic->mb_count);
-    return level_bytes < levels ? most - levels + level_bytes : most;
+    return window_picture_bytes(pic->sps, pic->mb_count) - levels + level_bytes;
 }
 
 bool window_packs(const struct picture *p)
 {
     uint32_t packed = tuned(p->window->schedule->setting.tuning.packed, PACKED_LEVELS);
-    return packed == PACKED_LEVELS && p->pace == PACE_AHEAD && h264_picture_packs(p->pic);
+    return packed == PACKED_LEVELS && p->pace == PACE_AHEAD && !has_wide_levels(p->pic->sps);
 }
 
-static uint64_t bytes_of_levels(const struct h264_picture *pic, uint64_t words, uint64_t blocks)
+/* Chunks of several slices count as if they had no gaps. */
+static uint64_t need_of_blocks(const struct h264_picture *pic, uint64_t blocks)
 {
-    return words ? 4 * words : blocks * (has_wide_levels(pic->sps) ? 64 : 32);
+    uint64_t most = window_picture_bytes(pic->sps, pic->mb_count),
+             need = window_need(pic, blocks * (has_wide_levels(pic->sps) ? 64 : 32));
+    return need < most ? need : most;
 }
 
 /* A coder's picture of one slice gets room by its bytes (picture_alloc in steps/admit.c). */
 static uint64_t need_of(const struct picture *p)
 {
     const struct h264_picture *pic = p->pic;
-    if (window_packs(p))
-        return window_need(pic, bytes_of_levels(pic, pic->mb_count + split_coder_words(pic), 0));
     bool grows = p->pace == PACE_AHEAD && pic->slice_count == 1;
-    return window_need(pic, grows ? bytes_of_levels(pic, 0, split_coder_blocks(pic)) : UINT64_MAX);
+    if (window_packs(p))
+        return window_need(pic, 4ull * h264_picture_packed_room(pic, split_coder_words(pic)));
+    return need_of_blocks(pic, grows ? split_coder_blocks(pic) : UINT32_MAX);
 }
 
 void window_grew(struct picture *p)
 {
     const struct h264_arrays *a = &p->pic->arrays;
-    picture_set_need(p, window_need(p->pic, bytes_of_levels(p->pic, a->packed_capacity,
-                                                            a->coeff_block_capacity)));
+    picture_set_need(p, a->packed_capacity ? window_need(p->pic, 4ull * a->packed_capacity)
+                                           : need_of_blocks(p->pic, a->coeff_block_capacity));
 }
 
 bool window_is_full(const struct window *w)

@@ -120,8 +120,7 @@ struct output *window_drop_output(struct window *w);
 /* Pictures of each of so many windows that may be begun ahead of reconstruction. */
 uint32_t window_arrays_for(const struct schedule *s, uint64_t picture_bytes, uint32_t windows);
 
-/* Host memory of a picture's arrays with so many bytes for levels; UINT64_MAX: the most there can
- * be. */
+/* Host memory of a picture's arrays with so many bytes for levels. */
 uint64_t window_need(const struct h264_picture *pic, uint64_t level_bytes);
 /* Coders pack the levels of such a picture (codec/abi/records.h). */
 bool window_packs(const struct picture *p);

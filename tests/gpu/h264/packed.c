@@ -37,11 +37,9 @@ static void change_words(struct check_env *env, uint32_t *packed, uint32_t words
 uint32_t *check_pack(struct check_env *env, const struct check_picture *p, bool any,
                      struct rec_view *out)
 {
-    uint32_t count = p->view.head.mb_count, blocks = 0;
+    uint32_t count = p->view.head.mb_count;
     *out = p->view;
-    for (uint32_t addr = 0; addr < count; addr++)
-        blocks += blocks_of(&p->mbs[addr]);
-    if (!p->coeffs || p->view.coeff_block_count > blocks || check_chance(env, 50))
+    if (!p->coeffs || check_chance(env, 50))
         return NULL;
     uint32_t room = count + count * (REC_PACKED_WORDS(48) + 1) + H264_PACKED_SLACK,
              *packed = calloc(room, sizeof(*packed));
