@@ -88,9 +88,15 @@ static bool is_coded(const struct ranged *c, unsigned blk)
     return c->p->mb->coded[c->index] >> blk & 1;
 }
 
+/* Its place in the array of blocks. */
+static size_t place_of(const struct ranged *c, uint32_t coeff_block)
+{
+    return (size_t)(coeff_block - c->p->chunk.base) * 16;
+}
+
 static int32_t level_at(const struct ranged *c, uint32_t coeff_block, unsigned i)
 {
-    size_t at = (size_t)(coeff_block - c->p->chunk.base) * 16 + i;
+    size_t at = place_of(c, coeff_block) + i;
     return c->p->format.wide ? ((const int32_t *)c->p->to.coeffs)[at]
                              : ((const int16_t *)c->p->to.coeffs)[at];
 }
@@ -302,8 +308,8 @@ static void level_scales(const struct ranged *c, bool large, uint32_t *scale)
 static uint64_t scaled_sum(const struct ranged *c, uint32_t coeff_block, const uint32_t *scale)
 {
     const struct mb_parser *p = c->p;
-    const int16_t *narrow = (const int16_t *)p->to.coeffs + (size_t)coeff_block * 16;
-    const int32_t *wide = (const int32_t *)p->to.coeffs + (size_t)coeff_block * 16;
+    const int16_t *narrow = (const int16_t *)p->to.coeffs + place_of(c, coeff_block);
+    const int32_t *wide = (const int32_t *)p->to.coeffs + place_of(c, coeff_block);
     uint64_t sum = 0;
     for (unsigned i = 0; i < 16; i++)
         sum += (uint64_t)abs(p->format.wide ? wide[i] : narrow[i]) * scale[i];
