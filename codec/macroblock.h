@@ -108,14 +108,10 @@ struct mb_line {
 
 /* The chunk of coefficient blocks that the slice has taken from the picture. */
 struct mb_coeff_chunk {
-    uint32_t per_mb;    /* most that a macroblock has */
-    uint32_t next, end; /* free blocks of the chunk */
-    uint32_t base;      /* the block that lies first in mb_arrays.coeffs */
-};
-
-/* Words for packed levels that the slice has taken. */
-struct mb_packed {
-    uint32_t next, end;
+    uint32_t per_mb;                  /* most that a macroblock has */
+    uint32_t next, end;               /* free blocks of the chunk */
+    uint32_t base;                    /* the block that lies first in mb_arrays.coeffs */
+    uint32_t packed_next, packed_end; /* words for packed levels that the slice has taken */
 };
 
 /* Neighbours of the macroblock being parsed. */
@@ -150,7 +146,6 @@ struct mb_parser {
     struct mb_line line;
     const uint8_t *groups; /* slice group by macroblock address, NULL: one */
     struct mb_coeff_chunk chunk;
-    struct mb_packed packed;
 
     /* of the macroblock being parsed */
     uint32_t addr, mb_x;

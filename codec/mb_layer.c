@@ -29,7 +29,7 @@ static inline void prefetch_records(const struct mb_parser *p)
     for (unsigned i = 0; i < 3; i++)
         __builtin_prefetch((const void *)(motion + 64 * i), 1);
     if (p->to.packed) {
-        __builtin_prefetch((const void *)(p->to.packed + p->packed.next + 64), 1);
+        __builtin_prefetch((const void *)(p->to.packed + p->chunk.packed_next + 64), 1);
         return;
     }
     for (unsigned i = 0; i < 6; i++)

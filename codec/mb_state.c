@@ -24,12 +24,12 @@ void h264_set_qp(struct mb_parser *p, int qp)
 static bool packed_grow(struct mb_parser *p, uint32_t need)
 {
     struct h264_arrays *a = &p->pic->arrays;
-    while (a->packed_capacity - p->packed.next < need) {
-        if (!h264_picture_grow_packed(p->pic, p->packed.next))
+    while (a->packed_capacity - p->chunk.packed_next < need) {
+        if (!h264_picture_grow_packed(p->pic, p->chunk.packed_next))
             return false;
         p->to.packed = a->packed;
     }
-    p->packed.end = a->packed_capacity;
+    p->chunk.packed_end = a->packed_capacity;
     return true;
 }
 
@@ -41,9 +41,9 @@ static bool packed_take(struct mb_parser *p, uint32_t need)
              start = atomic_fetch_add_explicit(&a->packed_words, chunk, memory_order_relaxed);
     if (start > a->packed_capacity || a->packed_capacity - start < chunk)
         return false;
-    if (start != p->packed.end)
-        p->packed.next = start;
-    p->packed.end = start + chunk;
+    if (start != p->chunk.packed_end)
+        p->chunk.packed_next = start;
+    p->chunk.packed_end = start + chunk;
     return true;
 }
 
@@ -51,7 +51,7 @@ static bool packed_take(struct mb_parser *p, uint32_t need)
 static bool packed_reserve(struct mb_parser *p)
 {
     uint32_t need = REC_PACKED_WORDS(p->chunk.per_mb) + H264_PACKED_SLACK;
-    if (p->packed.end - p->packed.next >= need)
+    if (p->chunk.packed_end - p->chunk.packed_next >= need)
         return true;
     return p->pic->slice_count == 1 ? packed_grow(p, need) : packed_take(p, need);
 }
@@ -60,12 +60,12 @@ static bool packed_reserve(struct mb_parser *p)
 static void packed_return(struct mb_parser *p)
 {
     atomic_uint *words = &p->pic->arrays.packed_words;
-    uint32_t end = p->packed.end;
+    uint32_t end = p->chunk.packed_end;
     if (p->pic->slice_count == 1)
-        atomic_store_explicit(words, p->packed.next, memory_order_relaxed);
-    else if (p->packed.next < end)
-        atomic_compare_exchange_strong_explicit(words, &end, p->packed.next, memory_order_relaxed,
-                                                memory_order_relaxed);
+        atomic_store_explicit(words, p->chunk.packed_next, memory_order_relaxed);
+    else if (p->chunk.packed_next < end)
+        atomic_compare_exchange_strong_explicit(words, &end, p->chunk.packed_next,
+                                                memory_order_relaxed, memory_order_relaxed);
 }
 
 void h264_coeff_blocks_done(struct mb_parser *p)
@@ -74,7 +74,8 @@ void h264_coeff_blocks_done(struct mb_parser *p)
     unsigned n = (unsigned)(__builtin_popcount(coded[0]) + __builtin_popcount(coded[1]) +
                             __builtin_popcount(coded[2]));
     if (p->to.packed && n)
-        p->packed.next = h264_pack_levels(p->to.packed, p->packed.next, p->index, p->to.coeffs, n);
+        p->chunk.packed_next =
+            h264_pack_levels(p->to.packed, p->chunk.packed_next, p->index, p->to.coeffs, n);
 }
 
 /* The picture's only slice. */

@@ -121,7 +121,7 @@ static void parser_begin(struct mb_parser *p, struct h264_slice *slice, void *li
     p->format.qp_bd_offset[1] = 6 * (sps->bit_depth[1] - 8);
     p->chunk.per_mb = h264_coeff_blocks_per_mb(sps);
     p->chunk.next = p->chunk.end = p->chunk.base = 0;
-    p->packed.next = p->packed.end = p->pic->mb_count;
+    p->chunk.packed_next = p->chunk.packed_end = p->pic->mb_count;
     p->addr = p->first_mb & ~(uint32_t)p->format.mbaff_frame;
     p->mb_x = (p->addr >> p->format.mbaff_frame) % p->mb_width;
     p->last_delta = 0;
