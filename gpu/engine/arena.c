@@ -22,6 +22,8 @@
 
 #define HUGE_PAGE (2u << 20)
 #define USAGE     (VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT)
+/* shaders read there */
+#define USAGE_HOST (USAGE | VK_BUFFER_USAGE_STORAGE_BUFFER_BIT)
 
 struct gpu_arena {
     struct gpu *g;
@@ -78,7 +80,7 @@ static int arena_import_pages(struct gpu_arena *a, size_t size)
     madvise(first, size, MADV_HUGEPAGE);
     int err = gpu_pages_make(first, size, NULL);
     if (err != GPU_ERR_NOMEM)
-        err = gpu_buffer_import(a->g, first, size, USAGE, &a->buffer);
+        err = gpu_buffer_import(a->g, first, size, USAGE_HOST, &a->buffer);
     if (err < 0) {
         munmap(pages, size + HUGE_PAGE);
         return err;
@@ -103,8 +105,8 @@ static void arena_release(struct gpu_arena *a)
 static int arena_allocate_host(struct gpu_arena *a, size_t size)
 {
     int err = size < HUGE_PAGE ? GPU_ERR_FEATURE : arena_import_pages(a, size);
-    return err < 0 ? gpu_buffer_create_for(a->g, GPU_USE_ARRAYS, size, USAGE, GPU_MEMORY_READBACK,
-                                           &a->buffer)
+    return err < 0 ? gpu_buffer_create_for(a->g, GPU_USE_ARRAYS, size, USAGE_HOST,
+                                           GPU_MEMORY_READBACK, &a->buffer)
                    : err;
 }
 

@@ -27,7 +27,7 @@ struct gpu_motion_batch *gpu_motion_begin(struct gpu_motion *m)
         b->resident = false;
         b->input_used = 0;
         b->staged = 0;
-        b->seconds = 0;
+        b->seconds = b->input_seconds = 0;
         return b;
     }
     return NULL;
@@ -97,7 +97,8 @@ static int need_input(struct gpu_motion_batch *b)
                           (sizeof(struct rec_mb) + sizeof(struct rec_motion) + MOTION_SYNTAX_BYTES);
     return b->input.buffer ? GPU_OK
                            : gpu_buffer_create_for(b->m->g, GPU_USE_MOTION, size,
-                                                   VK_BUFFER_USAGE_TRANSFER_SRC_BIT,
+                                                   VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                                       VK_BUFFER_USAGE_STORAGE_BUFFER_BIT,
                                                    GPU_MEMORY_UPLOAD, &b->input);
 }
 
@@ -198,6 +199,7 @@ int gpu_motion_add(struct gpu_motion_batch *b, const struct gpu_motion_picture *
     int err = place_inputs(b, picture, &to);
     if (err < 0)
         return err;
+    gpu_motion_fetch_place(b, &to);
     upload_picture(b, picture);
     b->pictures[b->picture_count] = to;
     b->mbs += to.mb_count;
@@ -240,14 +242,16 @@ static void record_inputs(struct gpu_motion_batch *b, struct gpu_submission *s)
     for (uint32_t i = 0; i < b->picture_count; i++) {
         const struct motion_picture *p = &b->pictures[i];
         for (int k = 0; k < MOTION_INPUTS; k++)
-            record_copy(g, s->commands, p->from[k].buffer, p->from[k].offset,
-                        to[bindings[k]].buffer, p->mb_base * input_bytes[k],
-                        p->mb_count * input_bytes[k]);
+            if (k != MOTION_MOTION || !p->fetched)
+                record_copy(g, s->commands, p->from[k].buffer, p->from[k].offset,
+                            to[bindings[k]].buffer, p->mb_base * input_bytes[k],
+                            p->mb_count * input_bytes[k]);
     }
     g->vk.vkCmdFillBuffer(s->commands, to[MOT_BIND_RESULTS].buffer, 0,
-                          b->picture_count * sizeof(uint32_t), 0);
+                          b->picture_count * MOTION_RESULT_BYTES, 0);
     g->vk.vkCmdFillBuffer(s->commands, to[MOT_BIND_USED].buffer, 0,
                           (uint64_t)b->slice_count * MOTION_USED_BYTES, 0);
+    gpu_motion_record_fetch(b, s);
     gpu_work_stamp(s, STAMP_INPUTS);
 }
 
@@ -264,7 +268,7 @@ static void record_pass(struct gpu_motion_batch *b, struct gpu_submission *s, Vk
 /* Of the host's results */
 static uint64_t used_at(const struct gpu_motion_batch *b)
 {
-    return b->m->params.pictures * sizeof(uint32_t);
+    return b->m->params.pictures * MOTION_RESULT_BYTES;
 }
 
 static void record_passes(struct gpu_motion_batch *b, struct gpu_submission *s)
@@ -280,7 +284,7 @@ static void record_passes(struct gpu_motion_batch *b, struct gpu_submission *s)
     gpu_work_stamp(s, STAMP_PASSES);
     gpu_work_sync(s, BARRIER_TRANSFER, results | used, MOTION_RESULTS);
     record_copy(m->g, s->commands, b->device[MOT_BIND_RESULTS].buffer, 0, b->results.buffer, 0,
-                b->picture_count * sizeof(uint32_t));
+                b->picture_count * MOTION_RESULT_BYTES);
     record_copy(m->g, s->commands, b->device[MOT_BIND_USED].buffer, 0, b->results.buffer,
                 used_at(b), (uint64_t)b->slice_count * MOTION_USED_BYTES);
     gpu_work_sync_host(s, MOTION_RESULTS);
@@ -396,8 +400,7 @@ error:
 static void motion_add_seconds(void *ctx, uint32_t name, double seconds)
 {
     struct gpu_motion_batch *b = ctx;
-    if (name == STAMP_PASSES)
-        b->seconds = seconds;
+    *(name == STAMP_PASSES ? &b->seconds : &b->input_seconds) = seconds;
 }
 
 /* A batch that was ended before is free, and nothing of it is wanted. */
@@ -426,8 +429,24 @@ uint32_t gpu_motion_result(const struct gpu_motion_batch *b, uint32_t index)
 {
     uint32_t said = DER_BAD;
     if (b->state == MOTION_DONE && index < b->picture_count)
-        memcpy(&said, b->results.map + index * sizeof(said), sizeof(said));
+        memcpy(&said, b->results.map + index * MOTION_RESULT_BYTES, sizeof(said));
     return said;
+}
+
+uint64_t gpu_motion_host_bytes(const struct gpu_motion_batch *b, uint32_t index)
+{
+    uint32_t sectors = 0;
+    uint64_t bytes = 0;
+    if (b->state != MOTION_DONE || index >= b->picture_count)
+        return 0;
+    const struct motion_picture *p = &b->pictures[index];
+    memcpy(&sectors,
+           b->results.map + index * MOTION_RESULT_BYTES + MOT_RESULT_SECTORS * sizeof(sectors),
+           sizeof(sectors));
+    for (int k = 0; k < MOTION_INPUTS; k++)
+        if (!p->from[k].device && (k != MOTION_MOTION || !p->fetched))
+            bytes += p->mb_count * input_bytes[k];
+    return bytes + (uint64_t)sectors * MOT_SECTOR;
 }
 
 void gpu_motion_used(const struct gpu_motion_batch *b, uint32_t index, uint32_t slice,
@@ -446,6 +465,11 @@ void gpu_motion_used(const struct gpu_motion_batch *b, uint32_t index, uint32_t 
 double gpu_motion_seconds(const struct gpu_motion_batch *b)
 {
     return b->state == MOTION_DONE ? b->seconds : 0;
+}
+
+double gpu_motion_input_seconds(const struct gpu_motion_batch *b)
+{
+    return b->state == MOTION_DONE ? b->input_seconds : 0;
 }
 
 void gpu_motion_end(struct gpu_motion_batch *b)

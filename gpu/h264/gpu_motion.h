@@ -26,6 +26,8 @@ struct gpu_motion_params {
     uint32_t batches;
     /* what one batch can hold; maps: entries (macroblocks) of colocated maps */
     uint32_t pictures, slices, mbs, maps;
+    /* rec_motion in host memory is copied whole; else the device reads there what it needs */
+    bool copies;
 };
 
 /* GPU_ERR_FEATURE where the device cannot hold such batches in one buffer each. */
@@ -46,7 +48,9 @@ struct gpu_motion_picture {
      * copied once per map. NULL: no block has the flag. */
     const uint16_t *const *maps;
     /* [head.mb_count], the output of step 2. In arenas of the device or the host they must stay
-     * until the batch is done. gpu_motion_add copies them from other host memory. */
+     * until the batch is done. gpu_motion_add copies them from other host memory. Of motion in host
+     * memory the shape of a macroblock says what is read. The rest counts as coders leave it: no
+     * difference, and the references that the shape implies. */
     const void *mbs, *motion, *syntax;
     /* [head.mb_count] in device arenas: targets for mbs and the derived motion, for reconstruction.
      * They may equal mbs and motion. NULL: not wanted. */
@@ -72,6 +76,10 @@ uint32_t gpu_motion_result(const struct gpu_motion_batch *b, uint32_t index);
  * macroblocks refer to, bit i for entry i. */
 void gpu_motion_used(const struct gpu_motion_batch *b, uint32_t index, uint32_t slice,
                      uint32_t used[2]);
+/* After poll returned 0: bytes of the picture's mbs, motion and syntax that the device has read in
+ * host memory. Motion that is not copied whole counts by sectors of 32 bytes. A group of 64
+ * macroblocks reads a sector once. */
+uint64_t gpu_motion_host_bytes(const struct gpu_motion_batch *b, uint32_t index);
 /* Free the batch for gpu_motion_begin, in any state. Waits if it is submitted; no target is written
  * after that. NULL allowed. */
 void gpu_motion_end(struct gpu_motion_batch *b);
@@ -79,6 +87,8 @@ void gpu_motion_end(struct gpu_motion_batch *b);
 /* After poll returned 0: the device's seconds for the pictures, without copies. 0 without
  * gpu_params.timestamps. */
 double gpu_motion_seconds(const struct gpu_motion_batch *b);
+/* The same for copies to the device, and reads in host memory. */
+double gpu_motion_input_seconds(const struct gpu_motion_batch *b);
 
 /* Gives the memory of all batches back; none is begun. They are made again when they are begun. */
 void gpu_motion_trim(struct gpu_motion *m);

@@ -7,6 +7,7 @@
 
 #include "shaders/motion.spv.h"
 #include "shaders/motion_check.spv.h"
+#include "shaders/motion_fetch.spv.h"
 
 #include <stdlib.h>
 
@@ -21,7 +22,7 @@ void gpu_motion_sizes(const struct gpu_motion_params *p, uint64_t sizes[MOT_BIND
     sizes[MOT_BIND_SYNTAX] = (uint64_t)p->mbs * MOTION_SYNTAX_BYTES;
     sizes[MOT_BIND_MAPS] = (uint64_t)p->maps * MOTION_MAP_BYTES;
     sizes[MOT_BIND_STILL] = (uint64_t)p->mbs * MOTION_MAP_BYTES;
-    sizes[MOT_BIND_RESULTS] = (uint64_t)p->pictures * sizeof(uint32_t);
+    sizes[MOT_BIND_RESULTS] = (uint64_t)p->pictures * MOTION_RESULT_BYTES;
     sizes[MOT_BIND_USED] = (uint64_t)p->slices * MOTION_USED_BYTES;
 }
 
@@ -68,6 +69,7 @@ int gpu_motion_batch_create(struct gpu_motion *m, struct gpu_motion_batch *b)
         goto error;
     TRY(create_buffers(b));
     TRY(create_set(b));
+    TRY(gpu_motion_fetch_create(b));
     const struct gpu_work_params work = {
         .queues = {[MOTION_PART_DERIVE] = m->queue, [MOTION_PART_COPY] = m->down},
         .depth = 1,
@@ -86,6 +88,7 @@ void gpu_motion_batch_free(struct gpu_motion_batch *b)
     struct gpu *g = b->m->g;
     gpu_motion_end(b);
     gpu_work_free(b->work);
+    gpu_motion_fetch_free(b);
     g->vk.vkDestroyDescriptorPool(g->device, b->descriptors, NULL);
     for (uint32_t i = 0; i < MOT_BINDINGS; i++)
         gpu_buffer_free(g, &b->device[i]);
@@ -102,23 +105,29 @@ void gpu_motion_batch_free(struct gpu_motion_batch *b)
 int gpu_motion_prepare(struct gpu_motion *m)
 {
     const uint32_t widths[2] = {MOT_USUAL_WIDTH, MOT_MAX_WIDTH};
-    struct gpu_pipeline_want wants[3] = {{.layout = m->layout,
+    struct gpu_pipeline_want wants[4] = {{.layout = m->layout,
                                           .spirv = shader_motion_check,
                                           .spirv_size = sizeof(shader_motion_check),
-                                          .name = "motion_check"}};
+                                          .name = "motion_check"},
+                                         {.layout = m->layout,
+                                          .spirv = shader_motion_fetch,
+                                          .spirv_size = sizeof(shader_motion_fetch),
+                                          .name = "motion_fetch"}};
     int err = GPU_OK;
     if (m->prepared)
         return GPU_OK;
     for (int i = 0; i < 2; i++)
-        wants[1 + i] = (struct gpu_pipeline_want){.layout = m->layout,
+        wants[2 + i] = (struct gpu_pipeline_want){.layout = m->layout,
                                                   .spirv = shader_motion,
                                                   .spirv_size = sizeof(shader_motion),
                                                   .constants = {widths[i]},
                                                   .constant_count = 1,
                                                   .name = "motion"};
-    TRY(gpu_pipelines_make(m->g, wants, 3));
+    TRY(gpu_pipelines_make(m->g, wants, 4));
     TRY(gpu_pipeline_get(m->g, m->layout, shader_motion_check, sizeof(shader_motion_check), NULL, 0,
                          "motion_check", &m->check));
+    TRY(gpu_pipeline_get(m->g, m->layout, shader_motion_fetch, sizeof(shader_motion_fetch), NULL, 0,
+                         "motion_fetch", &m->fetch));
     for (int i = 0; i < 2; i++)
         TRY(gpu_pipeline_get(m->g, m->layout, shader_motion, sizeof(shader_motion), &widths[i], 1,
                              "motion", &m->derive[i]));
@@ -134,7 +143,8 @@ static bool params_fit(const struct gpu_motion *m)
     for (uint32_t i = 0; i < MOT_BINDINGS; i++)
         if (sizes[i] > m->g->limits.maxStorageBufferRange)
             return false;
-    return m->params.pictures <= MAX_GROUPS && m->params.mbs / MOT_CHECK_THREADS < MAX_GROUPS;
+    return m->params.pictures <= MAX_GROUPS && m->params.mbs / MOT_CHECK_THREADS < MAX_GROUPS &&
+           m->params.mbs / MOT_FETCH_MBS < MAX_GROUPS;
 }
 
 int gpu_motion_create(struct gpu *g, const struct gpu_motion_params *params,
@@ -152,9 +162,8 @@ int gpu_motion_create(struct gpu *g, const struct gpu_motion_params *params,
         err = GPU_ERR_FEATURE;
         goto error;
     }
-    /* no layout is without push constants */
-    TRY(gpu_layout_get(g, &(struct gpu_bindings){.buffers = (1u << MOT_BINDINGS) - 1}, 4,
-                       &m->layout));
+    TRY(gpu_layout_get(g, &(struct gpu_bindings){.buffers = (1u << MOT_BINDINGS) - 1},
+                       MOTION_PUSH_WORDS * sizeof(uint32_t), &m->layout));
     TRY(gpu_queue_open(g, GPU_QUEUE_BACKGROUND, &m->queue));
     TRY(gpu_queue_open(g, GPU_QUEUE_DOWN, &m->down));
     m->batches = calloc(params->batches, sizeof(*m->batches));

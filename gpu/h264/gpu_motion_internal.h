@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Shared by gpu_motion.c and gpu_motion_create.c: batches and their resources.
+ * Shared by gpu_motion*.c: batches and their resources.
  */
 #ifndef PELTON_GPU_MOTION_INTERNAL_H
 #define PELTON_GPU_MOTION_INTERNAL_H
@@ -15,6 +15,8 @@
 #define MOTION_SYNTAX_BYTES 8
 #define MOTION_MAP_BYTES    2
 #define MOTION_USED_BYTES   8
+#define MOTION_RESULT_BYTES (MOT_RESULTS * sizeof(uint32_t))
+#define MOTION_PUSH_WORDS   2
 
 enum motion_state { MOTION_FREE, MOTION_FILLING, MOTION_WORKING, MOTION_DONE };
 
@@ -23,6 +25,8 @@ enum { MOTION_MBS, MOTION_MOTION, MOTION_SYNTAX, MOTION_INPUTS };
 struct motion_picture {
     uint32_t mb_base, mb_count, slice_base, slice_count;
     struct gpu_place from[MOTION_INPUTS];
+    bool fetched;        /* the shader reads its rec_motion in host memory; else it is copied */
+    uint32_t first_word; /* where that begins in the descriptor's range */
     struct rec_mb *to_mbs;
     struct rec_motion *to_motion;
     uint16_t *to_still;
@@ -56,8 +60,10 @@ struct gpu_motion_batch {
 
     struct gpu_work *work; /* one submission: derivation, then copies */
     double seconds;        /* of the dispatches */
-    VkDescriptorPool descriptors;
+    double input_seconds;  /* of what comes from the host */
+    VkDescriptorPool descriptors, host_descriptors;
     VkDescriptorSet set;
+    VkDescriptorSet *host_sets; /* by picture: its rec_motion in host memory */
 };
 
 /* The parts of a batch's work. */
@@ -76,13 +82,21 @@ struct gpu_motion {
     struct gpu_queue *queue, *down;
     bool prepared;
     /* the device's, once prepared; derive: for pictures up to MOT_USUAL_WIDTH, for others */
-    VkPipeline derive[2], check;
+    VkPipeline derive[2], check, fetch;
     struct gpu_motion_batch *batches;
     uint32_t batch_count; /* less than params.batches where memory was short */
 };
 
 /* gpu_motion.c: gpu_work's done() */
 void gpu_motion_batch_done(void *ctx, const struct gpu_submission *s);
+
+/* gpu_motion_fetch.c */
+int gpu_motion_fetch_create(struct gpu_motion_batch *b);
+void gpu_motion_fetch_free(struct gpu_motion_batch *b);
+/* Decides how the rec_motion of the picture that is being added comes, once its source is known. */
+void gpu_motion_fetch_place(struct gpu_motion_batch *b, struct motion_picture *p);
+/* The dispatches that read it, behind all copies of inputs. */
+void gpu_motion_record_fetch(struct gpu_motion_batch *b, struct gpu_submission *s);
 
 /* gpu_motion_create.c */
 /* bytes of the buffers of a batch */

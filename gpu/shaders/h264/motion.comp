@@ -91,5 +91,5 @@ void main()
     }
     /* llvmpipe leaves every loop once a thread has gone through 65535 iterations of loops */
     if (step_ != steps && thread == 0u)
-        atomicOr(results[gl_WorkGroupID.x], DER_BAD);
+        atomicOr(results[gl_WorkGroupID.x * MOT_RESULTS], DER_BAD);
 }

@@ -82,5 +82,5 @@ void main()
     uint said = addr < picture.mb_count ? look(picture, addr) : 0u;
     said = subgroupOr(said);
     if (subgroupElect() && said != 0u)
-        atomicOr(results[gl_WorkGroupID.y], said);
+        atomicOr(results[gl_WorkGroupID.y * MOT_RESULTS], said);
 }

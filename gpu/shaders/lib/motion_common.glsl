@@ -43,7 +43,7 @@ layout(set = 0, binding = MOT_BIND_STILL, scalar) writeonly buffer still_buffer
 {
     uint16_t still_maps[];
 };
-/* by picture */
+/* by picture, MOT_RESULTS each */
 layout(set = 0, binding = MOT_BIND_RESULTS, std430) buffer result_buffer
 {
     uint results[];
@@ -69,6 +69,18 @@ const uint SUB_8X8 = REC_SUB_8X8, SUB_8X4 = REC_SUB_8X4, SUB_4X8 = REC_SUB_4X8,
 int byte_at(uint word, uint i)
 {
     return bitfieldExtract(int(word), int(8u * i), 8);
+}
+
+/* The sub-macroblock types of its quadrants as bytes; others than 0 in PART_8X8 alone. */
+uint subs_of(uvec2 syntax)
+{
+    return (syntax.x & 255u) == PART_8X8 ? syntax.x >> 8 | syntax.y << 24 : 0u;
+}
+
+bool begins_partition(uint part, uint q)
+{
+    return q == 0u || part == PART_8X8 || (part == PART_16X8 && q == 2u) ||
+           (part == PART_8X16 && q == 1u);
 }
 
 #endif

@@ -142,12 +142,6 @@ neighbour preferred(uint part, uint q, around n)
     return neighbour(UNAVAILABLE, 0u);
 }
 
-bool begins_partition(uint part, uint q)
-{
-    return q == 0u || part == PART_8X8 || (part == PART_16X8 && q == 2u) ||
-           (part == PART_8X16 && q == 1u);
-}
-
 /* The vectors of a quadrant that begins a partition whose reference is ref. */
 uvec4 partition_quadrant(uint part, uint q, around n, int ref, uint sub, uvec4 difference)
 {
@@ -187,8 +181,7 @@ void leave(macroblock m, uvec4 v[4], uvec2 refs)
 /* base: of the picture */
 void derive_macroblock(macroblock m, uint base, uint width)
 {
-    uint part = m.syntax.x & 255u,
-         subs = part == PART_8X8 ? m.syntax.x >> 8 | m.syntax.y << 24 : 0u;
+    uint part = m.syntax.x & 255u, subs = subs_of(m.syntax);
     uvec4 v[4] = uvec4[4](uvec4(0u), uvec4(0u), uvec4(0u), uvec4(0u));
     find_neighbours(m, width);
     if (part >= PART_INTRA) {

@@ -53,13 +53,14 @@ def run(option, text, pictures, damage, paths, wanted=""):
     p.add_argument("--streams", default=str(t.ROOT.parent / "shared/streams"))
     p.add_argument("--pictures", default=pictures, help="of each stream")
     p.add_argument("--damage", default=damage, help="rounds of damage")
+    p.add_argument("--bare", action="store_true", help="no robust buffer access, and canaries")
     args = p.parse_args()
     rng = random.Random(f"{option} {t.SEED}")
     print("PELTON_SEED", t.SEED, flush=True)
     with tempfile.TemporaryDirectory() as folder:
         command = [args.bin + "/checkgpu", "--device", args.device, "--seed",
                    str(rng.randrange(1 << 30)), "--pictures", args.pictures,
-                   "--damage", args.damage]
+                   "--damage", args.damage, *["--bare"] * args.bare]
         for path in paths(args, folder, rng):
             command += ["--" + option, path]
         sys.stdout.flush()

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * checkgpu --motion FILE. CPU and GPU derive step 3 of real streams (raw bytes with start codes);
- * records, motion and maps must be equal. Then other macroblocks are built into the same pictures,
- * and the results must be equal again. Last the pictures are damaged. The GPU may refuse any of
- * them, but accepts only pictures that the CPU would accept.
+ * records, motion and maps must be equal. So must the bytes of host memory that the device reads. A
+ * batch has pictures in memory of the device and of the host, and each picture is in all of them in
+ * turn. Then other macroblocks are built into the same pictures, and the results must be equal
+ * again. Last the pictures are damaged, or they are random bytes. The GPU may refuse any of them,
+ * but accepts only pictures that the CPU would accept.
  */
 #include "tests/gpu/h264/motion.h"
 #include "codec/h264_export.h"
@@ -16,8 +18,8 @@
 #define BATCH_PICTURES 8
 #define PICTURE_MBS    9216 /* others are left out */
 #define BATCH_MBS      (BATCH_PICTURES * PICTURE_MBS)
-#define BATCH_SLICES   4096
-#define BATCH_MAPS     (4 * BATCH_MBS)
+#define PICTURE_MAPS   4                                  /* different ones of a picture's slices */
+#define HOST_BYTES     (BATCH_MBS * MOTION_MB_BYTES + 64) /* of an arena: arrays may be shifted */
 #define OUT_MB_BYTES   (sizeof(struct rec_mb) + sizeof(struct rec_motion) + sizeof(uint16_t))
 
 /* What came back. */
@@ -27,6 +29,8 @@ struct results {
     uint16_t *still; /* the same */
     uint32_t said;
     uint64_t used; /* hash of what all slices use */
+    struct motion_placed placed;
+    uint64_t bytes; /* of host memory that the device has read */
 };
 
 /* Half of the pictures go to an arena; of some no records are wanted. */
@@ -73,7 +77,7 @@ static uint64_t used_by_cpu(const struct h264_picture *pic)
     return hash;
 }
 
-/* Case i's arrays are those at raws[i]. */
+/* Case i's arrays are those at raws[i]. Each batch has them elsewhere. */
 static int run_batch(struct motion_check *p, uint8_t *const *raws, struct results *got)
 {
     struct gpu_motion_batch *b = gpu_motion_begin(p->gpu);
@@ -81,11 +85,12 @@ static int run_batch(struct motion_check *p, uint8_t *const *raws, struct result
     int err = b ? 0 : GPU_ERR_INVALID;
     for (uint32_t i = 0; i < p->count && err == 0; i++) {
         const uint32_t n = p->cases[i].pic->mb_count;
-        uint8_t *device = p->device_memory + mbs * MOTION_MB_BYTES;
         got[i] = results_at(p, i, mbs, n);
-        err = gpu_arena_write(p->env->gpu, device, n * MOTION_MB_BYTES, raws[i]);
+        got[i].placed.source = (i + p->batches) % MOTION_SOURCES;
+        err = motion_place(p, got[i].placed.source, raws[i], mbs, n, &got[i].placed.at);
         if (err == 0)
-            err = motion_add_case(b, &p->cases[i], device, got[i].mbs, got[i].motion, got[i].still);
+            err = motion_add_case(b, &p->cases[i], got[i].placed.at, got[i].mbs, got[i].motion,
+                                  got[i].still);
         mbs += n;
     }
     if (err == 0)
@@ -95,10 +100,12 @@ static int run_batch(struct motion_check *p, uint8_t *const *raws, struct result
     for (uint32_t i = 0; i < p->count && err == 0; i++) {
         got[i].said = gpu_motion_result(b, i);
         got[i].used = used_of(b, i, p->cases[i].pic->slice_count);
+        got[i].bytes = gpu_motion_host_bytes(b, i);
     }
     gpu_motion_end(b);
     if (err)
         printf("checkgpu: %s\n", gpu_error_text(err));
+    p->batches++;
     p->env->batches++;
     return err;
 }
@@ -132,6 +139,12 @@ static int compare(const struct motion_case *c, const uint8_t *raw, const struct
     if (got->said != kinds) {
         printf("checkgpu: MISMATCH picture %" PRIu32 ": said %" PRIu32 ", not %" PRIu32 "\n",
                pic->id, got->said, kinds);
+        return -1;
+    }
+    if (!motion_bytes_right(&got->placed, raw, pic->mb_count, got->bytes)) {
+        printf("checkgpu: MISMATCH picture %" PRIu32 ": %" PRIu64 " bytes of host memory, source "
+               "%d\n",
+               pic->id, got->bytes, got->placed.source);
         return -1;
     }
     if (got->used != used_by_cpu(pic)) {
@@ -232,6 +245,7 @@ static int compare_damaged(struct motion_check *p, const struct motion_case *c, 
     const char *reason = "step 3's input";
     struct rec_view view;
     memcpy(p->scrap, raw, pic->mb_count * MOTION_MB_BYTES);
+    motion_mend(&got->placed, &a, pic->mb_count);
     exchange(pic, &a);
     bool good = h264_picture_import_entropy(pic, c->coeff_blocks);
     memcpy(pic->arrays.motion, got->motion, pic->mb_count * sizeof(*pic->arrays.motion));
@@ -270,11 +284,17 @@ static int run_changed(struct motion_check *p,
     return err ? err : run_batch(p, raws, got);
 }
 
-static int run_round(struct motion_check *p, bool damaged)
+enum round_kind { BUILT, DAMAGED, SCRAMBLED, ROUND_KINDS };
+
+static int run_round(struct motion_check *p, enum round_kind kind)
 {
+    static void (*const changes[ROUND_KINDS])(struct check_env *, const struct motion_case *,
+                                              struct motion_arrays *) = {
+        motion_build, motion_damage, motion_scramble};
+    const bool damaged = kind != BUILT;
     uint8_t *raws[BATCH_PICTURES] = {0};
     struct results got[BATCH_PICTURES] = {0};
-    int err = run_changed(p, damaged ? motion_damage : motion_build, raws, got);
+    int err = run_changed(p, changes[kind], raws, got);
     for (uint32_t i = 0; i < p->count && err == 0; i++) {
         const struct motion_case *c = &p->cases[i];
         if (!damaged)
@@ -288,7 +308,8 @@ static int run_round(struct motion_check *p, bool damaged)
     return err;
 }
 
-static int flush(struct motion_check *p)
+/* As they are. */
+static int run_equal(struct motion_check *p)
 {
     uint8_t *raws[BATCH_PICTURES] = {0};
     struct results got[BATCH_PICTURES] = {0};
@@ -298,22 +319,40 @@ static int flush(struct motion_check *p)
     for (uint32_t i = 0; i < p->count && err == 0; i++) {
         err = compare(&p->cases[i], raws[i], &got[i], kinds_of(p->cases[i].pic));
         p->equal += err == 0;
-        p->env->mbs += p->cases[i].pic->mb_count;
     }
-    for (unsigned round = 0; round < 2 * p->damage && err == 0; round++)
-        err = run_round(p, round & 1);
+    return err;
+}
+
+/* Room for the cases and no more: what is written behind the batch's arrays meets a canary. */
+static int open_motion(struct motion_check *p)
+{
+    struct gpu_motion_params params = {.batches = 2, .pictures = p->count};
+    for (uint32_t i = 0; i < p->count; i++) {
+        params.slices += p->cases[i].pic->slice_count;
+        params.mbs += p->cases[i].pic->mb_count;
+    }
+    params.maps = PICTURE_MAPS * params.mbs;
+    return gpu_motion_create(p->env->gpu, &params, &p->gpu);
+}
+
+static int flush(struct motion_check *p)
+{
+    int err = open_motion(p);
+    for (uint32_t i = 0; i < p->count; i++)
+        motion_count_shapes(p, &p->cases[i]);
+    for (unsigned turn = 0; turn < MOTION_SOURCES && err == 0; turn++)
+        err = run_equal(p);
+    for (unsigned round = 0; round < ROUND_KINDS * p->damage && err == 0; round++)
+        err = run_round(p, round % ROUND_KINDS);
     p->env->pictures += p->count;
     motion_drop_cases(p);
+    gpu_motion_free(p->gpu);
+    p->gpu = NULL;
     return err;
 }
 
 static int open_check(struct motion_check *p)
 {
-    const struct gpu_motion_params params = {.batches = 2,
-                                             .pictures = BATCH_PICTURES,
-                                             .slices = BATCH_SLICES,
-                                             .mbs = BATCH_MBS,
-                                             .maps = BATCH_MAPS};
     void *memory = NULL;
     p->capacity = BATCH_PICTURES;
     p->cases = calloc(p->capacity, sizeof(*p->cases));
@@ -322,14 +361,16 @@ static int open_check(struct motion_check *p)
     p->scrap = malloc(BATCH_MBS * (MOTION_MB_BYTES + sizeof(uint16_t)));
     if (!p->cases || !p->scratch || !p->memory || !p->scrap)
         return GPU_ERR_NOMEM;
-    int err = gpu_motion_create(p->env->gpu, &params, &p->gpu);
-    if (err == 0)
-        err = gpu_arena_create(p->env->gpu, BATCH_MBS * OUT_MB_BYTES, &p->arena, &memory);
+    int err = gpu_arena_create(p->env->gpu, BATCH_MBS * OUT_MB_BYTES, &p->arena, &memory);
     p->arena_memory = memory;
     if (err == 0)
         err = gpu_arena_create_device(p->env->gpu, BATCH_MBS * MOTION_MB_BYTES, &p->device_arena,
                                       &memory);
     p->device_memory = memory;
+    for (int i = 0; i < 2 && err == 0; i++) {
+        err = gpu_arena_create(p->env->gpu, HOST_BYTES, &p->host_arena[i], &memory);
+        p->host_memory[i] = memory;
+    }
     return err;
 }
 
@@ -351,6 +392,7 @@ int check_motion(struct check_env *env, const char *const *paths, unsigned count
     printf("checkgpu motion: %lu pictures, %lu macroblocks, %lu equal; built: %lu equal; damaged: "
            "%lu refused, %lu good for the CPU too\n",
            env->pictures, env->mbs, p.equal, p.built, p.refused, p.passed);
+    motion_print_shapes(&p);
     if (err == 0 && !p.equal) {
         printf("checkgpu: there was nothing to compare\n");
         err = -1;

@@ -3,7 +3,7 @@
 """Motion derivation on the GPU (checkgpu --motion). Some conformance streams have its special
 cases: spatial direct prediction with and without direct_8x8_inference_flag, fields, several slices,
 dozens of references. FFmpeg encodes pictures of unusual sizes. streamgen makes another selection
-every day. Each picture is also built anew and damaged."""
+every day. Each picture is also built anew, damaged, and made of random bytes."""
 import subprocess, sys
 
 import checkgpu_streams as streams
@@ -19,6 +19,7 @@ WITH = ["p,sub-macroblocks", "b,sub-macroblocks,spatial-direct", "transform8x8,b
         "paff,b,spatial-direct", "400,b",
         "constrained-intra,p,mixed-slices", "slices,b,spatial-direct,pcm",
         "far-mv,b,spatial-direct", "long-term,b,spatial-direct"]
+CAVLC = ["p,sub-macroblocks", "b,sub-macroblocks,spatial-direct", "paff,b,spatial-direct"]
 
 
 def encoded(args, folder):
@@ -36,8 +37,11 @@ def encoded(args, folder):
 
 def paths(args, folder, rng):
     sizes = lambda: ("--frames", "8", "--mbs", f"{rng.randrange(3, 13)}x{rng.randrange(2, 13)}")
-    return streams.generated(args, folder, rng, WITH, streams.NEVER + ",temporal-direct", sizes) + \
-        encoded(args, folder) + streams.conformance(args, rng, 10, 352 * 288, ALWAYS)
+    never = streams.NEVER + ",temporal-direct"
+    return streams.generated(args, folder, rng, WITH, never, sizes) + \
+        streams.generated(args, folder, rng, CAVLC, never, sizes, "cavlc") + \
+        encoded(args, folder) + streams.conformance(args, rng, 10, 352 * 288, ALWAYS) + \
+        streams.conformance(args, rng, 3, 352 * 288, coding="cavlc")
 
 
 sys.exit(streams.run("motion", __doc__, "24", "8", paths))

@@ -116,3 +116,15 @@ void motion_damage(struct check_env *env, const struct motion_case *c, struct mo
                                             : 1 + check_random(env, 255));
     }
 }
+
+void motion_scramble(struct check_env *env, const struct motion_case *c, struct motion_arrays *a)
+{
+    uint8_t *bytes = (uint8_t *)a->mbs; /* the first of them */
+    for (size_t i = 0; i < c->pic->mb_count * MOTION_MB_BYTES; i += 4) {
+        uint32_t word = check_random(env, UINT32_MAX);
+        memcpy(bytes + i, &word, sizeof(word));
+    }
+    for (uint32_t mb = 0; mb < c->pic->mb_count; mb++)
+        if (check_chance(env, 50))
+            a->syntax[mb].part = (uint8_t)check_random(env, H264_PART_INTRA + 1);
+}

@@ -141,6 +141,8 @@ void motion_close(struct motion_check *p)
     h264_scratch_free(p->scratch);
     gpu_motion_free(p->gpu);
     gpu_arena_free(p->device_arena);
+    gpu_arena_free(p->host_arena[0]);
+    gpu_arena_free(p->host_arena[1]);
     gpu_arena_free(p->arena);
     free(p->scrap);
     free(p->memory);

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * checkgpu --motion FILE --time N: the time of motion derivation on the GPU, of up to N pictures at
- * once.
+ * once. Their records are in memory of the device; or in that of the host, where they are copied
+ * whole or read as the shapes of macroblocks need them.
  */
 #include "tests/gpu/h264/motion.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define CASES  32 /* different pictures at most, which are taken round and round */
 #define ROUNDS 4  /* the best one counts */
@@ -18,8 +20,27 @@ static int no_flush(struct motion_check *p)
     return 0;
 }
 
-/* Once: n pictures. *seconds: of the device, *all: from submission to the end. */
-static int time_once(struct motion_check *p, uint32_t n, double *seconds, double *all)
+enum way { FROM_DEVICE, COPIED, FETCHED, WAYS };
+static const char *const way_names[WAYS] = {"of the device", "of the host, copied",
+                                            "of the host, fetched"};
+
+struct timing {
+    double inputs, passes; /* seconds of the device */
+    double all;            /* from submission to the end */
+    uint64_t bytes;        /* of host memory, read */
+};
+
+static void keep_best(struct timing *best, const struct timing *t, bool first)
+{
+    best->inputs = first || t->inputs < best->inputs ? t->inputs : best->inputs;
+    best->passes = first || t->passes < best->passes ? t->passes : best->passes;
+    best->all = first || t->all < best->all ? t->all : best->all;
+    best->bytes = t->bytes;
+}
+
+/* Once: n pictures, whose records are at `from`. Those of the device go back to the host. */
+static int time_once(struct motion_check *p, enum way way, uint8_t *from, uint32_t n,
+                     struct timing *got)
 {
     struct gpu_motion_batch *b = gpu_motion_begin(p->gpu);
     uint32_t bad = 0;
@@ -34,8 +55,10 @@ static int time_once(struct motion_check *p, uint32_t n, double *seconds, double
         const uint32_t mbs = c->pic->mb_count;
         struct rec_mb *to_mbs = (void *)(p->arena_memory + out);
         struct rec_motion *to_motion = (void *)(to_mbs + mbs);
-        err = motion_add_case(b, c, p->device_memory + used[i % p->count], to_mbs, to_motion,
-                              (void *)(to_motion + mbs));
+        void *to_still = to_motion + mbs;
+        bool back = way == FROM_DEVICE;
+        err = motion_add_case(b, c, from + used[i % p->count], back ? to_mbs : NULL,
+                              back ? to_motion : NULL, to_still);
         out += mbs * MOTION_MB_BYTES;
     }
     double start = check_seconds();
@@ -43,20 +66,23 @@ static int time_once(struct motion_check *p, uint32_t n, double *seconds, double
         err = gpu_motion_submit(b);
     if (err == 0)
         err = motion_wait(b);
-    *all = check_seconds() - start;
-    for (uint32_t i = 0; i < n && err == 0; i++)
+    *got = (struct timing){.inputs = gpu_motion_input_seconds(b),
+                           .passes = gpu_motion_seconds(b),
+                           .all = check_seconds() - start};
+    for (uint32_t i = 0; i < n && err == 0; i++) {
         bad += (gpu_motion_result(b, i) & DER_BAD) != 0;
+        got->bytes += gpu_motion_host_bytes(b, i);
+    }
     if (bad)
         printf("checkgpu: %" PRIu32 " of %" PRIu32 " pictures are bad\n", bad, n);
-    *seconds = err == 0 ? gpu_motion_seconds(b) : 0;
     gpu_motion_end(b);
     return err;
 }
 
-static int time_count(struct motion_check *p, uint32_t n)
+static int time_count(struct motion_check *p, enum way way, uint32_t n)
 {
-    struct gpu_motion_params params = {.batches = 1, .pictures = n};
-    double best = 0, best_all = 0, seconds, all;
+    struct gpu_motion_params params = {.batches = 1, .pictures = n, .copies = way == COPIED};
+    struct timing best = {0}, once;
     void *memory = NULL;
     for (uint32_t i = 0; i < n; i++) {
         const struct h264_picture *pic = p->cases[i % p->count].pic;
@@ -69,14 +95,16 @@ static int time_count(struct motion_check *p, uint32_t n)
         err = gpu_arena_create(p->env->gpu, params.mbs * MOTION_MB_BYTES, &p->arena, &memory);
     p->arena_memory = memory;
     for (int round = 0; round < ROUNDS && err == 0; round++) {
-        err = time_once(p, n, &seconds, &all);
-        best = round == 0 || seconds < best ? seconds : best;
-        best_all = round == 0 || all < best_all ? all : best_all;
+        err =
+            time_once(p, way, way == FROM_DEVICE ? p->device_memory : p->host_memory[0], n, &once);
+        keep_best(&best, &once, round == 0);
     }
     if (err == 0)
         printf("x%-4" PRIu32
-               " %9.3f ms, %9.4f ms a picture; with copies %9.3f ms, %9.4f ms a picture\n",
-               n, 1e3 * best, 1e3 * best / n, 1e3 * best_all, 1e3 * best_all / n);
+               " %9.3f ms, %9.4f ms a picture; with copies %9.3f ms, %9.4f ms a picture; inputs "
+               "%9.4f ms and %9.0f bytes a picture: records %s\n",
+               n, 1e3 * best.passes, 1e3 * best.passes / n, 1e3 * best.all, 1e3 * best.all / n,
+               1e3 * best.inputs / n, (double)best.bytes / n, way_names[way]);
     gpu_motion_free(p->gpu);
     p->gpu = NULL;
     gpu_arena_free(p->arena);
@@ -93,9 +121,13 @@ static int upload(struct motion_check *p)
         size += p->cases[i].pic->mb_count * MOTION_MB_BYTES;
     int err = gpu_arena_create_device(p->env->gpu, size, &p->device_arena, &memory);
     p->device_memory = memory;
+    if (err == 0)
+        err = gpu_arena_create(p->env->gpu, size, &p->host_arena[0], &memory);
+    p->host_memory[0] = memory;
     for (uint32_t i = 0; i < p->count && err == 0; i++) {
         size = p->cases[i].pic->mb_count * MOTION_MB_BYTES;
         err = gpu_arena_write(p->env->gpu, p->device_memory + at, size, p->cases[i].raw);
+        memcpy(p->host_memory[0] + at, p->cases[i].raw, size);
         at += size;
     }
     return err;
@@ -116,7 +148,8 @@ int check_motion_timing(struct check_env *env, const char *path, uint32_t most)
                                                     : n == 16 ? 64
                                                     : n == 64 ? 132
                                                               : n * 2)
-        err = time_count(&p, n);
+        for (int way = 0; way < WAYS && err == 0; way++)
+            err = time_count(&p, (enum way)way, n);
     if (err)
         printf("checkgpu: %s\n", gpu_error_text(err));
     motion_close(&p);

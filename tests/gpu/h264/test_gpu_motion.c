@@ -225,11 +225,12 @@ static void results_come_back(void **state)
     free(staged_motion);
 }
 
-/* What comes from the host: from an arena, where it is replaced, and from elsewhere. */
-static void records_of_the_host(void **state)
+/* Records at two addresses of the host: from an arena, where they are replaced, and from elsewhere.
+ * All macroblocks are skipped, so no motion is read unless it is copied. */
+static void expect_records_of_the_host(struct gpu_motion *m, uint64_t bytes)
 {
     uint8_t *memory = malloc(PICTURE_BYTES), *from[2] = {here, memory};
-    struct gpu_motion_batch *b = gpu_motion_begin(motion);
+    struct gpu_motion_batch *b = gpu_motion_begin(m);
     uint32_t index;
     int err;
     assert_true(b && memory);
@@ -251,9 +252,69 @@ static void records_of_the_host(void **state)
     for (uint32_t i = 0; i < 2; i++) {
         assert_int_equal(gpu_motion_result(b, i), DER_INTER);
         expect_picture((void *)from[i], (void *)(from[i] + MOTION_AT), still[i]);
+        assert_int_equal(gpu_motion_host_bytes(b, i), bytes);
     }
+    assert_int_equal(gpu_motion_host_bytes(b, 2), 0);
     gpu_motion_end(b);
+    assert_int_equal(gpu_motion_host_bytes(b, 0), 0);
     free(memory);
+}
+
+static void records_of_the_host(void **state)
+{
+    struct gpu_motion_params params = room;
+    struct gpu_motion *copier = NULL;
+    params.copies = true;
+    assert_int_equal(gpu_motion_create(gpu, &params, &copier), GPU_OK);
+    expect_records_of_the_host(copier, PICTURE_BYTES);
+    expect_records_of_the_host(motion, PICTURE_BYTES - (SYNTAX_AT - MOTION_AT));
+    gpu_motion_free(copier);
+}
+
+/* One batch has pictures of many arenas, and after it another one has others. What is near a
+ * picture's array in its arena is not read as its own. */
+static void pictures_of_many_arenas(void **state)
+{
+    static const uint16_t *const none[2] = {NULL, NULL};
+    struct gpu_arena *arenas[PICTURES];
+    uint8_t *memory[PICTURES];
+    for (uint32_t i = 0; i < PICTURES; i++)
+        assert_int_equal(gpu_arena_create(gpu, 2 * PICTURE_BYTES, &arenas[i], (void **)&memory[i]),
+                         GPU_OK);
+    for (uint32_t round = 0; round < 4; round++) {
+        struct gpu_motion_batch *b = gpu_motion_begin(motion);
+        struct rec_motion got[PICTURES][MBS];
+        uint32_t index;
+        int err;
+        assert_non_null(b);
+        for (uint32_t i = 0; i < PICTURES; i++) {
+            const uint32_t arena = (i + round) % PICTURES, value = 10 * round + i;
+            uint8_t *at = memory[arena] + 8 * (i + round);
+            memset(memory[arena], 0xa5, 2 * PICTURE_BYTES);
+            fill_picture(at, false);
+            struct rec_motion *m = (void *)(at + MOTION_AT);
+            struct h264_mb_syntax *syntax = (void *)(at + SYNTAX_AT);
+            syntax[0].part = H264_PART_16X16; /* the others follow it, at (0, 0) */
+            m[0].mv[0][0][0] = (int16_t)(4 + value);
+            struct gpu_motion_picture p = picture_at(at, i);
+            p.maps = none;
+            p.to_motion = got[i];
+            assert_int_equal(gpu_motion_add(b, &p, &index), GPU_OK);
+        }
+        assert_int_equal(gpu_motion_submit(b), GPU_OK);
+        while ((err = gpu_motion_poll(b)) == 1)
+            nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+        assert_int_equal(err, 0);
+        for (uint32_t i = 0; i < PICTURES; i++) {
+            assert_int_equal(gpu_motion_result(b, i), DER_INTER);
+            assert_int_equal(got[i][0].mv[0][0][0], 4 + 10 * round + i);
+            assert_int_equal(got[i][0].mv[0][15][0], 4 + 10 * round + i);
+            assert_int_equal(got[i][1].mv[0][0][0], 0); /* P_Skip at the border */
+        }
+        gpu_motion_end(b);
+    }
+    for (uint32_t i = 0; i < PICTURES; i++)
+        gpu_arena_free(arenas[i]);
 }
 
 /* A batch that is ended at work, and a device that is freed with one. */
@@ -297,10 +358,10 @@ static int unmake(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(params_are_checked),     cmocka_unit_test(pictures_are_checked),
-        cmocka_unit_test(batches_fill_up),        cmocka_unit_test(results_come_back),
-        cmocka_unit_test(records_of_the_host),    cmocka_unit_test(ends_at_any_time),
-        cmocka_unit_test(no_validation_messages),
+        cmocka_unit_test(params_are_checked),  cmocka_unit_test(pictures_are_checked),
+        cmocka_unit_test(batches_fill_up),     cmocka_unit_test(results_come_back),
+        cmocka_unit_test(records_of_the_host), cmocka_unit_test(pictures_of_many_arenas),
+        cmocka_unit_test(ends_at_any_time),    cmocka_unit_test(no_validation_messages),
     };
     return run_on_device(tests, make, unmake);
 }

@@ -2,8 +2,8 @@
  *
  * The macroblock checks of records_validate*.c and their twins in motion_check.comp. Each case is a
  * good picture with one change. The CPU must refuse it for the reason given, and the GPU must
- * refuse it too. Every reason in records_validate*.c that concerns a macroblock needs a case, or a
- * line that says why pictures for the GPU cannot have it.
+ * refuse it too, unless it never reads the change. Every reason in records_validate*.c that
+ * concerns a macroblock needs a case, or a line that says why pictures for the GPU cannot have it.
  */
 #include "tests/gpu/gpuworld.h"
 
@@ -203,6 +203,12 @@ static const char *cpu_reason(struct picture *p, bool field)
     return records_validate_content(&view, &reason) < 0 ? reason : NULL;
 }
 
+/* References of intra macroblocks follow from the shape where motion is not copied whole. */
+static bool is_read(size_t i, bool copies)
+{
+    return copies || strcmp(cases[i].reason, "motion: an intra macroblock has references") != 0;
+}
+
 static void add_case(struct gpu_motion_batch *b, const struct picture *p, size_t i)
 {
     static const uint16_t *const maps[2] = {NULL, NULL};
@@ -230,13 +236,14 @@ static void add_case(struct gpu_motion_batch *b, const struct picture *p, size_t
     assert_int_equal(index, i);
 }
 
-static void both_refuse(void **state)
+static void expect_both_refuse(bool copies)
 {
     const struct gpu_motion_params room = {.batches = 1,
                                            .pictures = PICTURES,
                                            .slices = 2 * PICTURES,
                                            .mbs = PICTURES * MBS,
-                                           .maps = 1};
+                                           .maps = 1,
+                                           .copies = copies};
     struct gpu_motion *motion = NULL;
     struct picture p;
     unsigned wrong = 0;
@@ -260,7 +267,7 @@ static void both_refuse(void **state)
     assert_int_equal(err, 0);
     for (size_t i = 0; i < PICTURES; i++) {
         bool bad = gpu_motion_result(b, (uint32_t)i) & DER_BAD;
-        if (bad == (i < CASE_COUNT))
+        if (bad == (i < CASE_COUNT && is_read(i, copies)))
             continue;
         printf("%s: the GPU says %s\n", i < CASE_COUNT ? cases[i].change : "good",
                bad ? "bad" : "good");
@@ -269,6 +276,12 @@ static void both_refuse(void **state)
     gpu_motion_end(b);
     gpu_motion_free(motion);
     assert_int_equal(wrong, 0);
+}
+
+static void both_refuse(void **state)
+{
+    expect_both_refuse(true);
+    expect_both_refuse(false);
 }
 
 static bool is_known(const char *reason)
