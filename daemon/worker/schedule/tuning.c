@@ -48,6 +48,7 @@ static const struct tuning_name names[] = {
     NAME(awake, 64),
     NAME(rows, 64),
     NAME(packed, PACKED_LEVELS),
+    NAME(fetch, FETCH_NEEDED),
 };
 
 static const struct tuning_name *name_find(const char *text, size_t size)

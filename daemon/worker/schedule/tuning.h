@@ -31,6 +31,7 @@ struct split_tuning {
     uint32_t idle;                 /* 1/n of the coders that are idle: encoders have the GPU */
     uint32_t rows;                 /* parts of a live picture of one slice; 1: it is one */
     uint32_t packed;               /* enum split_packed */
+    uint32_t fetch;                /* enum split_fetch */
 };
 /* A batch has slices of like weight, or as many bytes as it can for the time of the GPU. */
 enum split_choice { CHOICE_ALIKE = 1, CHOICE_BYTES };
@@ -40,6 +41,8 @@ enum split_join { JOIN_SPENT = 1, JOIN_WAITING };
 enum split_cavlc { CAVLC_CODERS = 1, CAVLC_BOTH };
 /* Levels of coders in coefficient blocks, or without zeros where they may be. */
 enum split_packed { PACKED_BLOCKS = 1, PACKED_LEVELS };
+/* Motion records of coders are copied whole to the GPU, or it reads what their shapes need. */
+enum split_fetch { FETCH_COPIES = 1, FETCH_NEEDED };
 
 static inline uint32_t tuned(uint32_t value, uint32_t preset)
 {

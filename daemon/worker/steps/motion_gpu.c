@@ -52,6 +52,7 @@ struct motion_gpu {
     uint32_t busy;
     struct {
         uint64_t batches, pictures, by_coders; /* by_coders: entropy-decoded by them */
+        uint64_t read;                         /* bytes of records that coders made */
         double device;
     } sum;
     struct motion_batch batches[MOTION_BATCHES];
@@ -161,16 +162,14 @@ static struct gpu_motion_picture motion_picture_of(const struct picture *p, cons
         .to_still = arrays->col_zero};
 }
 
-/* What of it crosses between host and device, both ways. */
+/* What of it crosses between host and device, both ways, beside records that coders made. */
 static uint64_t bytes_over_bus(const struct picture *p)
 {
     const uint64_t n = p->pic->mb_count;
     uint64_t bytes = p->pic->arrays.col_zero ? n * sizeof(uint16_t) : 0;
     bytes += motion_gpu_wants_host(p) ? n * sizeof(struct rec_motion) : 0;
-    if (is_from_host(p))
-        return bytes + n * (sizeof(struct rec_mb) + sizeof(struct rec_motion) +
-                            sizeof(struct h264_mb_syntax));
-    return bytes + (motion_gpu_wants_host(p) ? n * sizeof(struct rec_mb) : 0);
+    bool mbs = !is_from_host(p) && motion_gpu_wants_host(p);
+    return bytes + (mbs ? n * sizeof(struct rec_mb) : 0);
 }
 
 /* GPU_ERR_NOMEM: the batch is full. */
@@ -245,6 +244,9 @@ static void batch_complete(struct motion_gpu *m, struct motion_batch *b, bool do
         struct picture *p = b->parts[i].picture;
         bool came = done && b->parts[i].added;
         uint32_t kinds = came ? gpu_motion_result(b->work, b->parts[i].index) : DER_BAD;
+        uint64_t read = came ? gpu_motion_host_bytes(b->work, b->parts[i].index) : 0;
+        b->parts[i].bytes += read;
+        m->sum.read += read;
         b->parts[i].kinds = kinds;
         b->parts[i].error = kinds & DER_BAD ? H264_OK : adopt_records(m, b, i, kinds);
         motion_gpu_drop(m, p);
@@ -422,11 +424,13 @@ struct motion_gpu *motion_gpu_create(struct engine *e, struct resident *resident
         return NULL;
     m->engine = e;
     m->resident = resident;
-    m->params = (struct gpu_motion_params){.batches = MOTION_BATCHES,
-                                           .pictures = MOTION_PICTURES,
-                                           .slices = SLICES,
-                                           .mbs = mbs,
-                                           .maps = mbs};
+    m->params =
+        (struct gpu_motion_params){.batches = MOTION_BATCHES,
+                                   .pictures = MOTION_PICTURES,
+                                   .slices = SLICES,
+                                   .mbs = mbs,
+                                   .maps = mbs,
+                                   .copies = e->schedule.setting.tuning.fetch == FETCH_COPIES};
     int err = gpu_motion_create(e->gpu, &m->params, &m->gpu);
     if (!err)
         err = gpu_motion_prepare(m->gpu);
@@ -442,10 +446,11 @@ void motion_gpu_log(const struct motion_gpu *m)
     if (!m || !m->sum.batches)
         return;
     snprintf(line, sizeof(line),
-             "motion derivation on the GPU: %llu pictures, %llu of them decoded by workers, in "
-             "%llu batches, %.2f ms of the device's each",
+             "motion derivation on the GPU: %llu pictures, %llu of them decoded by workers (%llu "
+             "bytes), in %llu batches, %.2f ms of the device's each",
              (unsigned long long)m->sum.pictures, (unsigned long long)m->sum.by_coders,
-             (unsigned long long)m->sum.batches, 1e3 * m->sum.device / (double)m->sum.batches);
+             (unsigned long long)m->sum.read, (unsigned long long)m->sum.batches,
+             1e3 * m->sum.device / (double)m->sum.batches);
     engine_log(m->engine, 2, line);
 }
 
