@@ -16,8 +16,23 @@
 void *h264_alloc(const struct h264_allocator *allocator, size_t size);
 void h264_free(const struct h264_allocator *allocator, void *memory, size_t size);
 
+/* Where the bytes of slices lie. */
+const struct h264_allocator *h264_bytes_allocator(const struct h264_picture *pic);
+
 /* Frees mbs, motion and syntax. */
 void h264_picture_drop_records(struct h264_picture *pic);
+
+/* Of arrays.col_zero */
+static inline size_t h264_map_bytes(const struct h264_picture *pic)
+{
+    return (size_t)pic->mb_count * sizeof(*pic->arrays.col_zero);
+}
+
+/* motion_export.c: from now on the picture keeps what h264_picture_restore_motion needs. Its lists
+ * still name pictures. Returns H264_ERR_NOMEM: it keeps nothing. */
+int h264_picture_keep(struct h264_picture *pic);
+/* Frees that, but for the bytes. */
+void h264_picture_drop_kept(struct h264_picture *pic);
 
 /* Bytes of a coefficient */
 static inline unsigned h264_coeff_bytes(const struct h264_sps *sps)

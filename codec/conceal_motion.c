@@ -85,12 +85,24 @@ static struct h264_picture *motion_source(const struct h264_picture *pic)
     return col || pic->sps->separate_colour_plane_flag ? col : pic->damage.previous;
 }
 
-uint32_t h264_picture_conceal_source(const struct h264_picture *pic, struct h264_picture **out)
+/* Macroblocks are missing, or may be once redundant slices were tried in place of a bad one. */
+static bool may_be_missing(const struct h264_picture *pic)
 {
     uint64_t decoded = 0;
-    for (uint32_t i = 0; i < pic->slice_count; i++)
-        decoded += pic->slices[i].hdr.redundant_pic_cnt ? 0 : pic->slices[i].mbs_decoded;
-    if (decoded >= pic->mb_count)
+    bool bad = false;
+    for (uint32_t i = 0; i < pic->slice_count; i++) {
+        const struct h264_slice *slice = &pic->slices[i];
+        if (slice->hdr.redundant_pic_cnt)
+            continue;
+        decoded += slice->mbs_decoded;
+        bad |= slice->status < 0;
+    }
+    return bad || decoded < pic->mb_count;
+}
+
+uint32_t h264_picture_conceal_source(const struct h264_picture *pic, struct h264_picture **out)
+{
+    if (!may_be_missing(pic))
         return 0;
     *out = motion_source(pic);
     return *out && !(*out)->non_existing;

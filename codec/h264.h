@@ -135,10 +135,14 @@ struct h264_slice {
     /* step 2 ended at an error of CABAC in a P or B slice, and data follow: the last macroblocks
      * may be wrong */
     uint8_t doubted;
+    /* [mb_count] in kept.maps of a picture, for step 3 of its copy, whose lists name no pictures;
+     * NULL: no colZeroFlag is 1, or nothing is kept */
+    const uint16_t *kept_map;
 };
 
 /* The arrays that steps 2 and 3 write and reconstruction reads. Host arrays are 64-byte aligned.
- * mbs, motion and syntax are NULL where only the device has them. */
+ * mbs, motion and syntax are NULL where only the device has them; h264_picture_restore_motion may
+ * bring mbs and motion back. */
 struct h264_arrays {
     struct rec_mb *mbs;        /* [mb_count] */
     struct rec_motion *motion; /* [mb_count] */
@@ -193,6 +197,13 @@ struct h264_damage {
     /* The frame of a first field that stays alone is damaged: a unit behind it was lost. Set before
      * next_output gives it. */
     uint8_t second_lost;
+};
+
+/* What h264_picture_restore_motion needs, as long as the picture lives. */
+struct h264_kept {
+    uint8_t bytes;  /* h264_picture.bytes stay */
+    uint16_t *maps; /* arrays.col_zero of the colocated pictures as they were: map_count copies */
+    uint32_t map_count;
 };
 
 /* The caller's part of a picture. */
@@ -252,6 +263,7 @@ struct h264_picture {
 
     struct h264_arrays arrays;
     struct h264_damage damage;
+    struct h264_kept kept;
     struct h264_holder holder;
     uint8_t follows;                /* h264_slice_follow may be used */
     uint8_t motion_done;            /* step 3 has finished */
@@ -320,8 +332,8 @@ int h264_picture_follow_begin(struct h264_picture *pic);
 bool h264_slice_follow(struct h264_slice *slice, uint32_t *from, uint32_t *to);
 
 /* Step 3 (8.4.1). The pictures of h264_picture_colocated and h264_picture_conceal_source must have
- * finished theirs. Macroblocks that no slice covered are counted and concealed. Returns
- * H264_ERR_NOMEM. */
+ * finished theirs. Where their records are read, they must be in host memory (h264_export.h).
+ * Macroblocks that no slice covered are counted and concealed. Returns H264_ERR_NOMEM. */
 int h264_picture_derive_motion(struct h264_picture *pic);
 /* After step 3: the records without slots, for records_validate_content. rec_slice.ref and
  * head.slot are not filled yet. Pointers are valid until h264_picture_done. */
@@ -349,8 +361,9 @@ int h264_picture_view_rows(struct h264_picture *pic, const struct rec_seen *seen
 /* Coefficient blocks up to the last one of the first so many macroblocks. */
 uint32_t h264_view_blocks_until(const struct rec_view *view, uint32_t mbs);
 
-/* The samples exist: frees coefficients and bytes of slices, and drops refs_held. Motion and
- * reference identities stay for later pictures. Any thread. */
+/* The samples exist: frees coefficients and bytes of slices, and drops refs_held. Motion, or what
+ * h264_picture_restore_motion needs, and reference identities stay for later pictures. Any thread.
+ */
 void h264_picture_done(struct h264_picture *pic);
 
 #endif

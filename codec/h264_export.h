@@ -13,6 +13,7 @@
 struct h264_allocator;
 struct h264_device_records;
 struct h264_picture;
+struct h264_scratch;
 struct h264_slice;
 
 /* ---- step 2 on the GPU (entropy_export.c, codec/abi/entropy_abi.h) ----
@@ -61,6 +62,9 @@ struct der_slice;
 /* Whether the GPU can do step 3 of pic: h264_picture_exports_entropy holds, no slice uses temporal
  * direct prediction, and each colocated picture has a map and is a field where pic is one. */
 bool h264_picture_exports_motion(const struct h264_picture *pic);
+/* Whether step 3 of a B slice reads records of the first picture in list 1, where a map does not
+ * do: temporal direct prediction, and where frames and fields meet. Before step 3, any time. */
+bool h264_slice_reads_records(const struct h264_slice *slice);
 /* Whether pic has or gets arrays.col_zero: wants_map is set, and it is a reference picture and no
  * MBAFF frame. */
 bool h264_picture_has_map(const struct h264_picture *pic);
@@ -75,10 +79,27 @@ void h264_slice_used(const struct h264_slice *slice, uint32_t used[2]);
  * they are allocated, and the slices' used. coeff_blocks: coefficient blocks in use. kinds: DER_*
  * flags without DER_BAD.
  * device_records: the same records on the device, which the picture owns from now on; NULL: none.
- * host: records are kept in host memory too, for pictures that read them there. Afterwards the
- * picture is as h264_picture_derive_motion leaves it. Returns H264_ERR_NOMEM: the picture is as
- * before, and device_records are the caller's. */
+ * host: records are kept in host memory too, for pictures that read them there. Without them a
+ * reference picture keeps what h264_picture_restore_motion needs. Afterwards the picture is as
+ * h264_picture_derive_motion leaves it. Returns H264_ERR_NOMEM: the picture is as before, and
+ * device_records are the caller's. */
 int h264_picture_import_motion(struct h264_picture *pic, uint32_t coeff_blocks, unsigned kinds,
                                const struct h264_device_records *device_records, bool host);
+
+/* ---- records that only a device had (motion_restore.c) ---- */
+
+/* What the picture would keep takes no more memory than its records. Any time after step 1. */
+bool h264_picture_may_restore(const struct h264_picture *pic);
+/* After step 3: the picture had no records in host memory then. Any thread, any time. */
+bool h264_picture_is_kept(const struct h264_picture *pic);
+/* Before step 3 of pic: writes up to 32 distinct pictures whose records it reads, as far as they
+ * are h264_picture_is_kept. Borrowed. Returns their number. The source of concealment is not among
+ * them. h264_picture_colocated have finished their step 3. */
+uint32_t h264_picture_reads_records(const struct h264_picture *pic, struct h264_picture *out[32]);
+/* Decodes the slices of such a picture again: arrays.mbs and arrays.motion, as they would have been
+ * on the host. Does nothing if they are there. One thread at a time for each picture. Meanwhile
+ * others may view the picture and end it, but not read these two arrays. Returns H264_ERR_NOMEM or
+ * H264_ERR_DATA: the picture is as before. */
+int h264_picture_restore_motion(struct h264_picture *pic, struct h264_scratch *scratch);
 
 #endif

@@ -43,7 +43,7 @@ void h264_free(const struct h264_allocator *allocator, void *memory, size_t size
         allocator->put(allocator->ctx, memory, size);
 }
 
-static const struct h264_allocator *bytes_allocator(const struct h264_picture *pic)
+const struct h264_allocator *h264_bytes_allocator(const struct h264_picture *pic)
 {
     return pic->holder.allocator->bytes ? pic->holder.allocator->bytes : pic->holder.allocator;
 }
@@ -378,11 +378,18 @@ void h264_picture_drop_records(struct h264_picture *pic)
     pic->arrays.syntax = NULL;
 }
 
+void h264_picture_drop_kept(struct h264_picture *pic)
+{
+    h264_free(pic->holder.allocator, pic->kept.maps, pic->kept.map_count * h264_map_bytes(pic));
+    pic->kept = (struct h264_kept){0};
+}
+
 void h264_picture_free_arrays(struct h264_picture *pic)
 {
     const struct h264_allocator *a = pic->holder.allocator;
+    h264_picture_drop_kept(pic);
     h264_picture_drop_records(pic);
-    h264_free(a, pic->arrays.col_zero, pic->mb_count * sizeof(*pic->arrays.col_zero));
+    h264_free(a, pic->arrays.col_zero, h264_map_bytes(pic));
     free_coeffs(pic);
     free_final(pic);
     h264_free(a, pic->arrays.rec_slices, rec_slices_size(pic));
@@ -471,7 +478,7 @@ int h264_picture_complete(struct h264_picture *pic, const uint8_t *bytes, size_t
 {
     if (make_group_maps(pic) || set_ends(pic))
         return H264_ERR_NOMEM;
-    pic->bytes = h264_alloc(bytes_allocator(pic), size + H264_BITS_PADDING);
+    pic->bytes = h264_alloc(h264_bytes_allocator(pic), size + H264_BITS_PADDING);
     if (!pic->bytes)
         return H264_ERR_NOMEM;
     pic->bytes_size = size + H264_BITS_PADDING;
@@ -503,6 +510,12 @@ static void picture_drop(struct h264_picture *pic, struct h264_picture **dead)
     *dead = pic;
 }
 
+static void free_bytes(struct h264_picture *pic)
+{
+    h264_free(h264_bytes_allocator(pic), pic->bytes, pic->bytes_size);
+    pic->bytes = NULL;
+}
+
 static void release_transient(struct h264_picture *pic, struct h264_picture **dead)
 {
     const struct h264_allocator *a = pic->holder.allocator;
@@ -510,14 +523,14 @@ static void release_transient(struct h264_picture *pic, struct h264_picture **de
     free_final(pic);
     h264_free(a, pic->arrays.rec_slices, rec_slices_size(pic));
     free_tables(pic);
-    h264_free(bytes_allocator(pic), pic->bytes, pic->bytes_size);
+    if (!pic->kept.bytes)
+        free_bytes(pic);
     while (pic->group_maps) {
         struct h264_group_map *map = pic->group_maps;
         pic->group_maps = map->next;
         h264_free(a, map, map->size);
     }
     pic->arrays.rec_slices = NULL;
-    pic->bytes = NULL;
     if (pic->damage.previous)
         picture_drop(pic->damage.previous, dead);
     pic->damage.previous = NULL;
@@ -534,9 +547,10 @@ static void free_dead(struct h264_picture *dead)
         dead = pic->next_free;
         if (pic->holder.on_free)
             pic->holder.on_free(pic);
+        h264_picture_drop_kept(pic);
         release_transient(pic, &dead);
         h264_picture_drop_records(pic);
-        h264_free(a, pic->arrays.col_zero, (size_t)pic->mb_count * sizeof(*pic->arrays.col_zero));
+        h264_free(a, pic->arrays.col_zero, h264_map_bytes(pic));
         for (uint32_t i = 0; i < pic->slice_count; i++) {
             h264_sps_unref(pic->slices[i].sps);
             h264_pps_unref(pic->slices[i].pps);

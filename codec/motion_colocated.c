@@ -3,6 +3,7 @@
  * Step 3: the colocated picture of direct prediction (Table 8-6). It also finds colocated blocks
  * where frames and fields meet (8.4.1.2.1): field pictures beside frames, and MBAFF.
  */
+#include "codec/h264_export.h"
 #include "codec/motion_derive.h"
 
 enum { ONE_TO_ONE, FRM_TO_FLD, FLD_TO_FRM }; /* vertMvScale */
@@ -15,10 +16,21 @@ struct place {
     int scale;
 };
 
-static bool usable(const struct h264_picture *col, const struct h264_picture *pic)
+/* A map does not do: it is for the same kind. Blocks of fields of frames and of frames of fields
+ * lie elsewhere (Table 8-6). */
+static bool reads_records(const struct h264_slice *slice, const struct h264_picture *col)
 {
-    return col && !col->non_existing && col->motion_done && col->arrays.motion &&
-           col->mb_width == pic->mb_width && col->mb_height == pic->mb_height;
+    return !slice->hdr.direct_spatial_mv_pred_flag || !h264_picture_has_map(col) ||
+           slice->pic->mbaff ||
+           (col->structure == REC_FRAME) != (slice->pic->structure == REC_FRAME);
+}
+
+/* Where a map does, the records may be the device's: nobody looks for them. */
+static bool usable(const struct h264_picture *col, const struct h264_slice *slice)
+{
+    return col && !col->non_existing && col->motion_done &&
+           (!reads_records(slice, col) || col->arrays.motion) &&
+           col->mb_width == slice->pic->mb_width && col->mb_height == slice->pic->mb_height;
 }
 
 static struct h264_picture *first_of_list1(const struct h264_slice *slice)
@@ -37,18 +49,43 @@ static uint32_t picture_list_add(struct h264_picture *out[32], uint32_t n, struc
     return n + 1;
 }
 
+/* What decoded a field that the first entry of list 1 names; NULL: none. */
+static struct h264_picture *colocated_parity(const struct h264_slice *slice, unsigned parity)
+{
+    struct h264_picture *col = first_of_list1(slice);
+    if (!col || !(slice->ref[1][0].structure & parity))
+        return NULL;
+    return h264_colocated_plane(slice->pic, h264_picture_of_parity(col, parity));
+}
+
 uint32_t h264_picture_colocated(const struct h264_picture *pic, struct h264_picture *out[32])
 {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < pic->slice_count; i++) {
-        const struct h264_slice *slice = &pic->slices[i];
-        struct h264_picture *col = first_of_list1(slice);
-        unsigned fields = slice->ref[1][0].structure;
-        for (unsigned parity = REC_TOP; col && parity <= REC_BOTTOM; parity++)
-            if (fields & parity)
-                n = picture_list_add(
-                    out, n, h264_colocated_plane(pic, h264_picture_of_parity(col, parity)));
+    for (uint32_t i = 0; i < pic->slice_count; i++)
+        for (unsigned parity = REC_TOP; parity <= REC_BOTTOM; parity++)
+            n = picture_list_add(out, n, colocated_parity(&pic->slices[i], parity));
+    return n;
+}
+
+bool h264_slice_reads_records(const struct h264_slice *slice)
+{
+    for (unsigned parity = REC_TOP; parity <= REC_BOTTOM; parity++) {
+        const struct h264_picture *col = colocated_parity(slice, parity);
+        if (col && reads_records(slice, col))
+            return true;
     }
+    return false;
+}
+
+uint32_t h264_picture_reads_records(const struct h264_picture *pic, struct h264_picture *out[32])
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < pic->slice_count; i++)
+        for (unsigned parity = REC_TOP; parity <= REC_BOTTOM; parity++) {
+            struct h264_picture *col = colocated_parity(&pic->slices[i], parity);
+            if (col && col->kept.bytes && reads_records(&pic->slices[i], col))
+                n = picture_list_add(out, n, col);
+        }
     return n;
 }
 
@@ -71,12 +108,8 @@ void h264_colocated_begin(struct motion_walk *w)
         return;
     d->nearer = nearer_field(w->slice);
     for (unsigned i = 0; i < 2; i++) { /* a field that is not named may still be in work */
-        bool named = w->slice->ref[1][0].structure & (i ? REC_BOTTOM : REC_TOP);
-
-        d->parity[i] =
-            named ? h264_colocated_plane(pic, h264_picture_of_parity(col, i ? REC_BOTTOM : REC_TOP))
-                  : NULL;
-        if (!usable(d->parity[i], pic))
+        d->parity[i] = colocated_parity(w->slice, i ? REC_BOTTOM : REC_TOP);
+        if (!usable(d->parity[i], w->slice))
             d->parity[i] = NULL;
     }
     d->crossed =

@@ -31,7 +31,8 @@ enum motion_kind { MOTION_PLAIN, MOTION_TOP_FIELD, MOTION_BOTTOM_FIELD };
 /* What direct prediction needs of the colocated picture, set up per slice (8.4.1.2). */
 struct motion_direct {
     const struct h264_picture *col; /* NULL: none usable, everything counts as intra */
-    bool col_short_term;
+    const uint16_t *col_zero;       /* spatial: its map, maybe kept without it; NULL: it has none */
+    bool may_stand_still; /* spatial: there is a colocated picture, and it is short-term */
     bool inference_8x8;
     /* Frames and fields meet, or MBAFF: motion_colocated.c finds each block; else it is that of the
      * same address in col. */

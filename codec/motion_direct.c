@@ -66,8 +66,8 @@ static struct spatial spatial_prediction(const struct motion_walk *w)
 static inline bool col_zero(const struct motion_walk *w, int block)
 {
     struct motion_colocated c;
-    if (!w->direct.crossed && w->direct.col->arrays.col_zero)
-        return w->direct.col->arrays.col_zero[w->mb] >> block & 1;
+    if (w->direct.col_zero)
+        return w->direct.col_zero[w->mb] >> block & 1;
     c = w->direct.crossed ? h264_colocated_crossed(w, block)
                           : motion_colocated_block(&w->direct.col->arrays.motion[w->mb], block);
     return c.ref == 0 && c.mv.x >= -1 && c.mv.x <= 1 && c.mv.y >= -1 && c.mv.y <= 1;
@@ -121,9 +121,8 @@ static void spatial_corners(struct motion_walk *w, const struct spatial *s, bool
 static void direct_spatial(struct motion_walk *w, unsigned quadrants)
 {
     struct spatial s = spatial_prediction(w);
-    bool matters = w->direct.col && w->direct.col_short_term &&
-                   ((s.ref[0] == 0 && !motion_is_zero(s.mv[0])) ||
-                    (s.ref[1] == 0 && !motion_is_zero(s.mv[1])));
+    bool matters = w->direct.may_stand_still && ((s.ref[0] == 0 && !motion_is_zero(s.mv[0])) ||
+                                                 (s.ref[1] == 0 && !motion_is_zero(s.mv[1])));
     if (quadrants == 15 && (!matters || (w->direct.inference_8x8 && !w->direct.crossed))) {
         spatial_corners(w, &s, matters);
         return;
@@ -263,8 +262,12 @@ const uint16_t *h264_colocated_map(const struct h264_slice *slice)
 
 static void direct_begin(struct motion_walk *w)
 {
+    const uint16_t *map = w->slice->kept_map;
     h264_colocated_begin(w);
-    w->direct.col_short_term = is_short_term(w->slice, 1, 0);
+    if (w->direct.col && !w->direct.crossed)
+        map = w->direct.col->arrays.col_zero;
+    w->direct.col_zero = map;
+    w->direct.may_stand_still = (w->direct.col || map) && is_short_term(w->slice, 1, 0);
     w->direct.inference_8x8 = w->slice->sps->direct_8x8_inference_flag;
     w->direct.map_slice = REC_NO_SLICE;
     if (!w->slice->hdr.direct_spatial_mv_pred_flag)
@@ -286,7 +289,7 @@ void h264_motion_enter_slice(struct motion_walk *w, uint32_t index)
 __attribute__((always_inline)) static inline void prefetch_colocated(const struct motion_walk *w)
 {
     uint32_t mb = w->mb + 16;
-    if (w->direct.col && !w->direct.col->arrays.col_zero && mb < w->direct.col->mb_count) {
+    if (w->direct.col && !w->direct.col_zero && mb < w->direct.col->mb_count) {
         __builtin_prefetch(w->direct.col->arrays.motion[mb].mv[0]);
         __builtin_prefetch(w->direct.col->arrays.motion[mb].mv[0] + 15);
         __builtin_prefetch(w->direct.col->arrays.motion[mb].ref_idx);

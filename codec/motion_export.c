@@ -10,14 +10,8 @@
 #include "codec/motion_derive.h"
 #include "codec/slice_records.h"
 
-/* Of the colocated picture, or it is for another kind: blocks of fields of frames and of frames of
- * fields lie elsewhere (Table 8-6). */
-static bool has_no_map(const struct h264_slice *slice)
-{
-    const struct h264_picture *col = slice->num_ref[1] ? slice->ref[1][0].pic : NULL;
-    return col && (!h264_picture_has_map(col) ||
-                   (col->structure == REC_FRAME) != (slice->pic->structure == REC_FRAME));
-}
+#include <stdlib.h>
+#include <string.h>
 
 bool h264_picture_exports_motion(const struct h264_picture *pic)
 {
@@ -26,7 +20,7 @@ bool h264_picture_exports_motion(const struct h264_picture *pic)
     for (uint32_t i = 0; i < pic->slice_count; i++) {
         const struct h264_slice *slice = &pic->slices[i];
         if (slice->hdr.type == H264_B &&
-            (!slice->hdr.direct_spatial_mv_pred_flag || has_no_map(slice)))
+            (!slice->hdr.direct_spatial_mv_pred_flag || h264_slice_reads_records(slice)))
             return false;
     }
     return true;
@@ -83,10 +77,61 @@ static void slice_derived(struct h264_slice *slice)
     atomic_store_explicit(&slice->ready, slice->end_mb | H264_SLICE_ENDED, memory_order_release);
 }
 
+/* ---- what h264_picture_restore_motion needs ---- */
+
+/* The first slice with the same map as slice i has: maybe i itself. */
+static uint32_t first_with_map(const uint16_t *const *maps, uint32_t i)
+{
+    uint32_t first = 0;
+    while (maps[first] != maps[i])
+        first++;
+    return first;
+}
+
+/* A copy of each map; maps: of the slices. */
+static int keep_maps(struct h264_picture *pic, const uint16_t *const *maps)
+{
+    uint32_t count = 0, next = 0;
+    for (uint32_t i = 0; i < pic->slice_count; i++)
+        count += maps[i] && first_with_map(maps, i) == i;
+    if (count && !(pic->kept.maps = h264_alloc(pic->holder.allocator, count * h264_map_bytes(pic))))
+        return H264_ERR_NOMEM;
+    pic->kept.map_count = count;
+    for (uint32_t i = 0; i < pic->slice_count; i++) {
+        uint32_t first = maps[i] ? first_with_map(maps, i) : 0;
+        pic->slices[i].kept_map = NULL;
+        if (maps[i] && first < i) {
+            pic->slices[i].kept_map = pic->slices[first].kept_map;
+        } else if (maps[i]) {
+            uint16_t *copy = pic->kept.maps + (size_t)next++ * pic->mb_count;
+            memcpy(copy, maps[i], h264_map_bytes(pic));
+            pic->slices[i].kept_map = copy;
+        }
+    }
+    return H264_OK;
+}
+
+int h264_picture_keep(struct h264_picture *pic)
+{
+    const uint16_t **maps = malloc((pic->slice_count + 1) * sizeof(*maps));
+    if (!maps)
+        return H264_ERR_NOMEM;
+    for (uint32_t i = 0; i < pic->slice_count; i++)
+        maps[i] = pic->slices[i].hdr.type == H264_B ? h264_colocated_map(&pic->slices[i]) : NULL;
+    int error = keep_maps(pic, maps);
+    pic->kept.bytes = error == H264_OK;
+    free(maps);
+    return error;
+}
+
+/* ---- */
+
 int h264_picture_import_motion(struct h264_picture *pic, uint32_t coeff_blocks, unsigned kinds,
                                const struct h264_device_records *device_records, bool host)
 {
     int error = h264_fill_slices(pic);
+    if (!error && device_records && !host && pic->nal_ref_idc)
+        error = h264_picture_keep(pic);
     if (error < 0)
         return error;
     for (uint32_t i = 0; i < pic->slice_count; i++)

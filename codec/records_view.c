@@ -214,9 +214,6 @@ void h264_picture_records(const struct h264_picture *pic, struct rec_view *out)
                  .has_inter = pic->arrays.has_inter,
                  .has_deblock = pic->arrays.has_deblock,
                  .mb_count = pic->mb_count},
-        .mbs = pic->arrays.device_records.memory ? pic->arrays.device_records.mbs : pic->arrays.mbs,
-        .motion = pic->arrays.device_records.memory ? pic->arrays.device_records.motion
-                                                    : pic->arrays.motion,
         .slices = pic->arrays.rec_slices,
         .coeffs = pic->arrays.coeffs,
         .packed = pic->arrays.packed,
@@ -231,6 +228,14 @@ void h264_picture_records(const struct h264_picture *pic, struct rec_view *out)
         .weight_count = pic->arrays.weight_count,
         .scaling_count = pic->arrays.scaling_count,
     };
+    /* where the device has them, a coder may be restoring those of the host */
+    if (pic->arrays.device_records.memory) {
+        out->mbs = pic->arrays.device_records.mbs;
+        out->motion = pic->arrays.device_records.motion;
+    } else {
+        out->mbs = pic->arrays.mbs;
+        out->motion = pic->arrays.motion;
+    }
 }
 
 uint32_t h264_view_blocks_until(const struct rec_view *view, uint32_t mbs)
