@@ -76,6 +76,7 @@ static void engine_free(struct engine *e)
     live_sources_free(e->live);
     index_cache_free(e->indexes);
     memory_free(&e->memory);
+    uv_mutex_destroy(&e->restores);
     uv_mutex_destroy(&e->gpu_opens);
     engine_lock_destroy(e);
     free(e);
@@ -246,13 +247,17 @@ static int engine_init(struct engine *e)
 {
     if (uv_mutex_init(&e->gpu_opens))
         return PELTON_ERR_NOMEM;
-    if (engine_lock_init(e))
+    if (uv_mutex_init(&e->restores))
         goto opens;
+    if (engine_lock_init(e))
+        goto restores;
     if (memory_init(&e->memory, MEMORY_CACHE))
         goto lock;
     return 0;
 lock:
     engine_lock_destroy(e);
+restores:
+    uv_mutex_destroy(&e->restores);
 opens:
     uv_mutex_destroy(&e->gpu_opens);
     return PELTON_ERR_NOMEM;

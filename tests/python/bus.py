@@ -9,11 +9,11 @@ from pythontest import arguments, check, clip, equal, finish, t
 import pelton
 
 WIDTH, HEIGHT, FRAMES = 96, 64, 12
-# B pictures are no references and have spatial direct prediction, and each picture is one slice
-X264 = "keyint=99:bframes=2:b-pyramid=none:direct=spatial:b-adapt=0:scenecut=0:slices=1"
+# B pictures are no references, and each picture is one slice
+X264 = "keyint=99:bframes=2:b-pyramid=none:direct=%s:b-adapt=0:scenecut=0:slices=1"
 REFERENCES = 5
-MB, MOTION, SYNTAX, MAP = 32, 136, 8, 2  # bytes of a macroblock's records and of its map
-RECORDS, SLICE = MB + MOTION, 64
+MB, SYNTAX, MAP = 32, 8, 2  # bytes of a macroblock's records and of its map
+RECORDS, SLICE = MB + 136, 64
 SECTOR = 32
 # Pictures whose motion lies in an arena of the worker, and those that call the GPU
 LARGE, LARGE_MBS = "640x352", 40 * 22
@@ -52,10 +52,10 @@ def coders_motion(a, folder, fetch, paths):
 
 
 def check_coders_motion(a, folder):
-    moving = clip(folder, "large.mp4", "-x264-params", X264, frames=FRAMES, size=LARGE)
-    still = clip(folder, "still.mp4", "-vf", "drawbox=t=fill:c=gray", "-x264-params", X264,
-                 frames=FRAMES, size=LARGE)
-    back = REFERENCES * LARGE_MBS * (MOTION + MAP)  # of references, to the host
+    moving = clip(folder, "large.mp4", "-x264-params", X264 % "spatial", frames=FRAMES, size=LARGE)
+    still = clip(folder, "still.mp4", "-vf", "drawbox=t=fill:c=gray", "-x264-params",
+                 X264 % "spatial", frames=FRAMES, size=LARGE)
+    back = REFERENCES * LARGE_MBS * MAP  # of references, to the host
     whole = FRAMES * LARGE_MBS * (RECORDS + SYNTAX)
     least = FRAMES * LARGE_MBS * (MB + SYNTAX)
     copied, = coders_motion(a, folder, 1, [moving])
@@ -73,15 +73,22 @@ def main():
     a = arguments(__doc__.splitlines()[0])
     mbs = WIDTH // 16 * (HEIGHT // 16)
     with tempfile.TemporaryDirectory() as folder:
-        path = clip(folder, "clip.mp4", "-x264-params", X264, frames=FRAMES,
-                    size=f"{WIDTH}x{HEIGHT}")
+        path, temporal = (clip(folder, f"{direct}.mp4", "-x264-params", X264 % direct,
+                               frames=FRAMES, size=f"{WIDTH}x{HEIGHT}")
+                          for direct in ("spatial", "temporal"))
         equal(over_bus(a, path, "entropy=cpu"), (0, 0, 0), "coders alone")
         more, slices, pictures = over_bus(a, path, "entropy=gpu", "gpu_motion=false")
         equal((more - slices, pictures), (FRAMES * mbs * (RECORDS + SYNTAX), FRAMES),
               "all records come to the host")
         more, slices, pictures = over_bus(a, path, "entropy=gpu")
-        equal((more - slices, pictures), (REFERENCES * mbs * (RECORDS + MAP), FRAMES),
-              "records and maps of references come to the host")
+        equal((more - slices, pictures), (REFERENCES * mbs * MAP, FRAMES),
+              "maps of references come to the host, and no records")
+        more, slices, pictures = over_bus(a, temporal, "entropy=gpu")
+        others = (FRAMES - REFERENCES) * mbs * (RECORDS + SYNTAX) + REFERENCES * mbs * MAP
+        copied = range(1, REFERENCES + 1)  # of the first ones nobody knows that they are read
+        check(more - slices in [others + n * mbs * RECORDS for n in copied],
+              f"temporal direct prediction: records of references come to the host: "
+              f"{more - slices} bytes beside slices")
         check_coders_motion(a, folder)
     finish()
 

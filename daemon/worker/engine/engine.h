@@ -96,6 +96,8 @@ struct engine {
     struct gpu_pulse *pulse; /* device's thread: keeps clocks up for live streams; NULL: not yet */
     struct memory memory;
     uint64_t refused[H264_LIMITS]; /* of all streams, by their limits */
+    uv_mutex_t restores;           /* held while a coder restores records; never with the lock */
+    atomic_uint_fast64_t restored; /* pictures whose records were */
 
     uv_mutex_t lock;
     struct engine_loop loop;

@@ -35,6 +35,8 @@
 #define WINDOW_FIRST_PICTURES    16
 /* pictures of all windows that wait at least, for the GPU to be in time | simulated: 1.5 GB */
 #define WINDOW_WAIT_LEAST        1152
+/* pictures after one that reads records: theirs come to the host at once | by design */
+#define WINDOW_READ              64
 #define WINDOW_CHUNK_MBS         256            /* macroblocks a coder takes at least | measured */
 /* ns: LIVE pictures further apart are not expected | by design: 5 a second */
 #define WINDOW_WATCH_GAP_NS      200000000

@@ -137,6 +137,7 @@ struct picture_motion {
     uint32_t followed;    /* macroblocks that are derived and checked, */
     struct rec_seen seen; /* and what these have */
     void *device_records; /* until the GPU has derived motion from them; else NULL */
+    bool host; /* the GPU's records of it come to host memory, too; known once it is taken */
     uint32_t coeff_blocks;
 };
 

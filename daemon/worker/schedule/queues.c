@@ -276,6 +276,7 @@ static void begin_picture(struct schedule *s, struct picture *p, struct coder_wo
     bool arrays = p->records != LIVES_NOWHERE;
     if (!arrays)
         queue_remove(s, p);
+    p->motion.host = window_wants_records(p);
     picture_move(p, EDGE_TAKE_CPU);
     p->motion.by = gpu ? BY_GPU : BY_CPU;
     if (arrays) {

@@ -52,12 +52,12 @@ static void split_keep(struct schedule *s, struct picture *p, uint64_t bytes)
 }
 
 /* Once it is decoded, while its coefficients stay on the device. So do all records of a picture
- * that no other reads, if the device derives its motion. */
+ * whose motion the device derives, unless window_wants_records. */
 static uint64_t kept_bytes(const struct picture *p)
 {
     const struct schedule *s = p->window->schedule;
     bool device = p->can & CAN_MOTION_GPU && p->pic->mb_count <= s->split.motion_mbs;
-    if (device && !p->pic->nal_ref_idc && !p->window->both_views)
+    if (device && !window_wants_records(p))
         return 0;
     return (uint64_t)p->pic->mb_count * SPLIT_MB_BYTES;
 }
@@ -367,6 +367,7 @@ uint32_t split_choose(struct schedule *s, const struct split_capacity *c, int64_
     for (uint32_t i = 0; i < n; i++) {
         uint64_t weight = out[i]->entropy.largest_slice;
         queue_remove(s, out[i]);
+        out[i]->motion.host = window_wants_records(out[i]);
         picture_move(out[i], EDGE_TAKE_GPU);
         picture_trace(out[i], TRACE_ENTROPY_BEGIN, now_ns);
         split_keep(s, out[i], kept_bytes(out[i]));

@@ -9,6 +9,7 @@
  */
 #include "daemon/worker/schedule/window.h"
 
+#include "codec/h264_export.h"
 #include "daemon/worker/schedule/knobs.h"
 #include "daemon/worker/schedule/queues.h"
 #include "daemon/worker/schedule/slots.h"
@@ -93,6 +94,12 @@ void window_grew(struct picture *p)
                                            : need_of_blocks(p->pic, a->coeff_block_capacity));
 }
 
+void window_dropped_records(struct picture *p)
+{
+    uint64_t records = window_need(p->pic, 0);
+    picture_set_need(p, p->need > records ? p->need - records : 0);
+}
+
 bool window_is_full(const struct window *w)
 {
     const struct schedule *s = w->schedule;
@@ -150,6 +157,28 @@ bool window_has_room(const struct window *w)
     const struct schedule *s = w->schedule;
     uint32_t most = w->picture_bytes ? lookahead_for(s, w->picture_bytes, s->window_count) : 1;
     return w->busy < most;
+}
+
+/* ---- records in host memory ---- */
+
+void window_read_records(struct window *w)
+{
+    w->read_until = w->created + WINDOW_READ;
+}
+
+bool window_reads_records(const struct window *w)
+{
+    return w->live || w->both_views || w->created < w->read_until;
+}
+
+bool window_wants_records(const struct picture *p)
+{
+    const struct window *w = p->window;
+    if (p->stage != PICTURE_QUEUED)
+        return p->motion.host;
+    if (!p->pic->nal_ref_idc)
+        return w->both_views;
+    return window_reads_records(w) || !h264_picture_may_restore(p->pic);
 }
 
 /* ---- pictures ---- */
@@ -218,6 +247,8 @@ void window_add(struct window *w, struct picture *p, const struct picture_facts 
     w->pictures++;
     w->busy++;
     w->created++;
+    if (facts->reads_records)
+        window_read_records(w);
     picture_set_need(p, need_of(p));
     if (w->picture_bytes)
         w->picture_bytes += p->need / WINDOW_NEED_LAST - w->picture_bytes / WINDOW_NEED_LAST;

@@ -81,6 +81,7 @@ struct window {
     uint64_t turn;                 /* of the last one */
     uint64_t picture_bytes;        /* host memory of a picture, by its last ones; 0: none came */
     int64_t live_ns;               /* when the last LIVE picture came */
+    uint64_t read_until;           /* `created` up to which records are likely read (WINDOW_READ) */
     struct window_arrays arrays;
     struct window_slots slots;
     struct output *outputs, **outputs_tail;
@@ -92,6 +93,7 @@ struct window {
 /* What the codec knows of a new picture, and what the schedule needs of that. */
 struct picture_facts {
     bool entropy_gpu, motion_gpu; /* the GPU can do that */
+    bool reads_records;           /* of other pictures, where a map does not do */
     uint64_t largest_slice;       /* split_slice_weight, if entropy_gpu */
     uint32_t colocated_count;
     struct h264_picture *colocated[32]; /* whose motion must come first */
@@ -126,6 +128,15 @@ uint64_t window_need(const struct h264_picture *pic, uint64_t level_bytes);
 bool window_packs(const struct picture *p);
 /* The arrays of a begun picture have other sizes now. */
 void window_grew(struct picture *p);
+/* The begun picture has no records in host memory any more. */
+void window_dropped_records(struct picture *p);
+/* A picture reads, or may read, records of others in host memory: so may those to come. */
+void window_read_records(struct window *w);
+/* Coders of the window are likely to read records of pictures whose motion the GPU derives. */
+bool window_reads_records(const struct window *w);
+/* Such a picture's records come to host memory at once. Else they are restored, if that is needed
+ * after all. */
+bool window_wants_records(const struct picture *p);
 /* Another picture's arrays would go beyond the window's share of the budget. */
 bool window_is_full(const struct window *w);
 

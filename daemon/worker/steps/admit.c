@@ -95,6 +95,9 @@ static void facts_of(const struct session *s, const struct picture *p, struct pi
     if (!p->entropy.slices_left)
         return;
     out->colocated_count = h264_picture_colocated(pic, out->colocated);
+    for (uint32_t i = 0; i < pic->slice_count && s->engine->entropy_gpu; i++)
+        out->reads_records |=
+            pic->slices[i].hdr.type == H264_B && h264_slice_reads_records(&pic->slices[i]);
     if (!s->engine->entropy_gpu || p->pace == PACE_LIVE || !h264_picture_exports_entropy(pic))
         return;
     if (s->engine->schedule.setting.tuning.cavlc == CAVLC_CODERS &&

@@ -3,7 +3,8 @@
  * The coders: entropy decoding of slices, checks of what the GPU has decoded, motion.
  *
  * A coder takes work from the schedule, does it without the lock, and hands it back. No coder waits
- * for another, but one that follows the slice of a LIVE picture. Thread: each its own.
+ * for another, but one that follows the slice of a LIVE picture, and one that needs records which
+ * another restores (records_needed.c). Thread: each its own.
  */
 #include "daemon/worker/steps/coders.h"
 
@@ -14,6 +15,7 @@
 #include "daemon/worker/schedule/split.h"
 #include "daemon/worker/engine/session_internal.h"
 #include "daemon/worker/steps/admit.h"
+#include "daemon/worker/steps/records_needed.h"
 #include "proto/start_trace.h"
 
 #include <pthread.h>
@@ -60,10 +62,13 @@ static void add_followed(struct picture *p, const struct followed *f)
 }
 
 /* The rest of steps 2 and 3 once all slices are decoded. */
-static int finish_motion(struct picture *p)
+static int finish_motion(struct coder *c, struct picture *p)
 {
     struct rec_view view;
-    int err = h264_picture_derive_motion(p->pic);
+    int err = records_needed(c, p, true);
+    if (err)
+        return err;
+    err = h264_picture_derive_motion(p->pic);
     if (err)
         return err;
     h264_picture_records(p->pic, &view);
@@ -72,12 +77,13 @@ static int finish_motion(struct picture *p)
     return records_validate_content(&view, NULL);
 }
 
-static void run_motion(struct engine *e, struct picture *p)
+static void run_motion(struct coder *c, struct picture *p)
 {
+    struct engine *e = c->engine;
     bool skip = p->window->abort;
     engine_unlock(e);
     double cpu = thread_cpu_seconds();
-    int err = skip ? 0 : finish_motion(p);
+    int err = skip ? 0 : finish_motion(c, p);
     cpu = thread_cpu_seconds() - cpu;
     engine_lock(e);
     session_of(p->window)->stats.cpu_motion += cpu;
@@ -107,28 +113,29 @@ static bool import_rows(struct picture *p)
 }
 
 /* *error: of its motion, as finish_motion. False: a coder has to decode it. */
-static bool import_picture(struct picture *p, int *error)
+static bool import_picture(struct coder *c, struct picture *p, int *error)
 {
     bool per_slice, good = picture_begin_following(p, &per_slice) == 0;
-    if (good && per_slice)
+    if (good && per_slice && records_needed(c, p, false) == 0)
         good = import_rows(p);
     else if (good)
         good = h264_picture_import_entropy(p->pic, p->motion.coeff_blocks);
-    *error = good ? finish_motion(p) : 0;
+    *error = good ? finish_motion(c, p) : 0;
     if (!good)
         h264_picture_free_arrays(p->pic);
     return good;
 }
 
-static void run_import(struct engine *e, struct picture *p)
+static void run_import(struct coder *c, struct picture *p)
 {
+    struct engine *e = c->engine;
     struct pelton_stats *stats = &session_of(p->window)->stats;
     bool skip = p->window->abort, good = true;
     int err = 0;
     engine_unlock(e);
     double cpu = thread_cpu_seconds();
     if (!skip)
-        good = import_picture(p, &err);
+        good = import_picture(c, p, &err);
     cpu = thread_cpu_seconds() - cpu;
     engine_lock(e);
     stats->cpu_motion += cpu;
@@ -151,6 +158,8 @@ static void slices_done(struct engine *e, struct picture *p, uint32_t count)
         intact = p->motion.by == BY_GPU && h264_picture_intact(p->pic, &p->motion.coeff_blocks);
         if (!h264_picture_conceal_source(p->pic, &source))
             source = NULL;
+        if (source)
+            window_read_records(p->window);
     }
     coder_decoded(&e->schedule, p, intact, source, now_ns());
 }
@@ -171,14 +180,16 @@ static void announce_rows(struct engine *e, struct picture *p, const struct foll
     }
 }
 
-static void run_follow(struct engine *e, struct picture *p)
+static void run_follow(struct coder *c, struct picture *p)
 {
+    struct engine *e = c->engine;
     struct followed f = {0};
     bool any;
     rows_begin(&e->schedule, p);
     engine_unlock(e);
     double cpu = thread_cpu_seconds();
-    while (follow_some(&p->pic->slices[0], &f, &any))
+    bool may = records_needed(c, p, false) == 0;
+    while (may && follow_some(&p->pic->slices[0], &f, &any))
         if (any)
             announce_rows(e, p, &f);
         else
@@ -201,12 +212,13 @@ static void decode_slices(struct coder *c, const struct coder_work *w, struct fo
                           struct slices_cost *cost)
 {
     const uint32_t *order = w->picture->entropy.slice_order;
+    bool follows = w->follows && !w->shared && records_needed(c, w->picture, false) == 0;
     for (uint32_t i = w->from; i < w->to; i++) {
         struct h264_slice *slice = &w->picture->pic->slices[order ? order[i] : i];
         double begin = thread_cpu_seconds();
         h264_slice_decode(slice, c->scratch);
         double middle = thread_cpu_seconds();
-        if (w->follows && !w->shared)
+        if (follows)
             follow_slice(slice, f);
         cost->bytes += slice->nal_size;
         cost->entropy += middle - begin;
@@ -263,7 +275,7 @@ static bool coder_step(struct coder *c)
     case TASK_NONE:
         return false;
     case TASK_FOLLOW:
-        run_follow(e, work.picture);
+        run_follow(c, work.picture);
         return true;
     case TASK_ARRAYS:
         run_arrays(c, work.picture);
@@ -272,10 +284,10 @@ static bool coder_step(struct coder *c)
         run_slices(c, &work);
         return true;
     case TASK_MOTION:
-        run_motion(e, work.picture);
+        run_motion(c, work.picture);
         return true;
     case TASK_IMPORT:
-        run_import(e, work.picture);
+        run_import(c, work.picture);
         return true;
     }
     return false;

@@ -161,7 +161,7 @@ static int fetch_picture(struct entropy_gpu *g, struct entropy_batch *b, uint32_
         return GPU_OK;
     blocks = blocks ? blocks : 1;
     bool kept = motion_gpu_keep(g->motion, p);
-    if (!alloc_arrays(g, p, blocks, !kept || motion_gpu_wants_host(p))) {
+    if (!alloc_arrays(g, p, blocks, !kept || p->motion.host)) {
         motion_gpu_drop(g->motion, p);
         return GPU_OK;
     }

@@ -16,6 +16,7 @@
 #include "daemon/worker/engine/session_internal.h"
 #include "daemon/worker/steps/entropy_batch.h"
 #include "daemon/worker/steps/motion_gpu.h"
+#include "daemon/worker/steps/records_needed.h"
 #include "gpu/h264/gpu_entropy.h"
 #include "proto/start_trace.h"
 
@@ -130,7 +131,9 @@ static bool arrays_ready(struct entropy_gpu *g)
         count += g->batches[i].phase == BATCH_DECODING ? g->batches[i].count : 0;
     /* and records of the coders' pictures */
     uint64_t records = g->motion ? 2 * motion_gpu_record_bytes(mb_count) : 0;
-    uint32_t host = g->motion ? count / 2 + 1 : count; /* records of others stay on the device */
+    /* of others than references they stay on the device, and of most references, too */
+    bool reads = window_reads_records(q->first->window);
+    uint32_t host = !g->motion ? count : reads ? count / 2 + 1 : 1;
     return array_maker_ready(g->arrays, mb_count, host,
                              count * (q->bytes / q->count * SPLIT_COEFF_BYTES + records));
 }
@@ -282,6 +285,7 @@ static void entropy_gpu_log(const struct entropy_gpu *g)
     uint64_t most;
     char line[512];
     resident_bytes(g->resident, &most);
+    records_needed_log(g->engine);
     if (!g->sum.batches)
         return;
     entropy_sums_text(&g->sum, g->made, most, entropy_gpu_cpu_seconds(g), line, sizeof(line));

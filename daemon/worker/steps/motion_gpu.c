@@ -98,11 +98,6 @@ void motion_gpu_places(const struct picture *p, struct gpu_entropy_target *to)
     to->syntax = base ? base + syntax_at(p->pic->mb_count) : NULL;
 }
 
-bool motion_gpu_wants_host(const struct picture *p)
-{
-    return p->pic->nal_ref_idc || p->window->both_views;
-}
-
 void motion_gpu_drop(struct motion_gpu *m, struct picture *p)
 {
     if (!p->motion.device_records)
@@ -141,7 +136,7 @@ static struct gpu_motion_picture motion_picture_of(const struct picture *p, cons
 {
     const struct h264_picture *pic = p->pic;
     const struct h264_arrays *arrays = &pic->arrays;
-    bool from_host = is_from_host(p), host = motion_gpu_wants_host(p);
+    bool from_host = is_from_host(p), host = p->motion.host;
     struct gpu_entropy_target at;
     motion_gpu_places(p, &at);
     return (struct gpu_motion_picture){
@@ -167,8 +162,8 @@ static uint64_t bytes_over_bus(const struct picture *p)
 {
     const uint64_t n = p->pic->mb_count;
     uint64_t bytes = p->pic->arrays.col_zero ? n * sizeof(uint16_t) : 0;
-    bytes += motion_gpu_wants_host(p) ? n * sizeof(struct rec_motion) : 0;
-    bool mbs = !is_from_host(p) && motion_gpu_wants_host(p);
+    bytes += p->motion.host ? n * sizeof(struct rec_motion) : 0;
+    bool mbs = !is_from_host(p) && p->motion.host;
     return bytes + (mbs ? n * sizeof(struct rec_mb) : 0);
 }
 
@@ -213,7 +208,7 @@ static int adopt_records(struct motion_gpu *m, const struct motion_batch *b, uin
                          unsigned kinds)
 {
     struct picture *p = b->parts[i].picture;
-    bool host = motion_gpu_wants_host(p);
+    bool host = p->motion.host;
     struct gpu_entropy_target at;
     motion_gpu_places(p, &at);
     const struct h264_device_records records = {.memory = p->motion.device_records,
@@ -224,10 +219,8 @@ static int adopt_records(struct motion_gpu *m, const struct motion_batch *b, uin
     for (uint32_t k = 0; k < p->pic->slice_count; k++)
         gpu_motion_used(b->work, b->parts[i].index, k, p->pic->slices[k].used);
     int err = h264_picture_import_motion(p->pic, p->motion.coeff_blocks, kinds, &records, host);
-    if (!err) {
+    if (!err)
         p->motion.device_records = NULL;
-        p->records = host ? LIVES_BOTH : LIVES_DEVICE;
-    }
     return err;
 }
 
@@ -266,6 +259,10 @@ static void picture_derived(struct motion_gpu *m, struct picture *p, int error, 
     stats->gpu_entropy_bytes += by_coders ? 0 : p->entropy.bytes;
     m->sum.pictures++;
     m->sum.by_coders += by_coders;
+    if (!error)
+        p->records = p->motion.host ? LIVES_BOTH : LIVES_DEVICE;
+    if (by_coders && p->records == LIVES_DEVICE)
+        window_dropped_records(p);
     gpu_motion_done(&m->engine->schedule, p, error != 0, now);
 }
 

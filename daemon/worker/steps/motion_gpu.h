@@ -7,8 +7,8 @@
  * Life of picture_motion.device_records: motion_gpu_keep makes them when the GPU has decoded the
  * picture, and its batch fills them (entropy_gpu.c). Else they are made when a batch is filled
  * here. The batch derives motion there. Then they belong to the codec (h264_device_records) until
- * the picture is reconstructed. Records that other pictures may need are copied to the host
- * besides.
+ * the picture is reconstructed. Where picture_motion.host is set they are copied to the host
+ * besides. Else coders restore them there if one needs them (coders.c).
  *
  * Thread: that of entropy_gpu.c, for all of it.
  */
@@ -28,8 +28,6 @@ struct motion_gpu *motion_gpu_create(struct engine *e, struct resident *resident
  * places in it. Without the lock. */
 bool motion_gpu_keep(struct motion_gpu *m, struct picture *p);
 void motion_gpu_places(const struct picture *p, struct gpu_entropy_target *to);
-/* The records are needed in host memory, too: others may read them there, or concealment may. */
-bool motion_gpu_wants_host(const struct picture *p);
 /* Frees device_records, if there are some. Without the lock. */
 void motion_gpu_drop(struct motion_gpu *m, struct picture *p);
 uint64_t motion_gpu_record_bytes(uint32_t mb_count);

@@ -89,6 +89,12 @@ def derived(text):
     return int(entropy[1]) if entropy else 0, pictures - sent, sent
 
 
+def restored(text):
+    """Pictures whose records a coder has restored."""
+    found = re.search(r"records of (\d+) pictures came to the host by a second decoding", text)
+    return int(found[1]) if found else 0
+
+
 def expect_motion(what, of, entropy, motion):
     good = {ALL: motion == entropy > 0, SOME: 0 < motion < entropy, NONE: motion == 0,
             ANY: motion <= entropy}[of]
@@ -108,8 +114,10 @@ def lines_of(out, args):
 
 
 def check(path, what, schedules, spatial, damaged):
-    """With each schedule the frames that one worker gives, each as often as there are sessions."""
-    wants, total = {}, [0, 0]
+    """With each schedule the frames that one worker gives, each as often as there are sessions.
+    Returns pictures by the GPU, those whose motion it derived, those whose records coders restored,
+    and marked frames."""
+    wants, total, again = {}, [0, 0], 0
     for args, env, of in schedules:
         fields = "--fields" in args
         if fields not in wants:
@@ -124,10 +132,11 @@ def check(path, what, schedules, spatial, damaged):
                             f"{problem or 'same frames'} {out.stderr[-200:]}")
         entropy, motion, _ = derived(out.stderr)
         total = [total[0] + entropy, total[1] + motion]
+        again += restored(out.stderr)
         if spatial and not damaged:
             expect_motion(f"{what}, {args}, {env}", of, entropy, motion)
-    return total + [sum(int(line[3]) & t.FLAG_CORRUPT != 0 for want in wants.values()
-                        for line in want)]
+    return total + [again, sum(int(line[3]) & t.FLAG_CORRUPT != 0 for want in wants.values()
+                               for line in want)]
 
 
 def damage(path, rng):
@@ -222,17 +231,21 @@ def main():
             if generated:
                 work += [(path[:-1] + [damage(path[-1], rng)], f"{what}, damage {k}",
                           DAMAGE_SCHEDULES, False, True) for k in range(DAMAGED)]
-        marked = 0
-        for one, (entropy, motion, corrupt) in zip(work, pool.map(lambda one: check(*one), work)):
+        marked, again = 0, 0
+        for one, sums in zip(work, pool.map(lambda one: check(*one), work)):
+            entropy, motion, records, corrupt = sums
             marked += corrupt
-            print(f"{one[1]}: {entropy} pictures by the GPU, motion of {motion}, {corrupt} frames "
-                  f"marked")
+            again += records if one[-1] else 0  # of whole streams it depends on time
+            print(f"{one[1]}: {entropy} pictures by the GPU, motion of {motion}, records of "
+                  f"{records} restored, {corrupt} frames marked")
             if not motion:
                 failures.append(f"{one[1]}: no motion was derived by the GPU")
         ends(found[2][0], rng)
         busy(folder)
     if not marked:
         failures.append("no frame was marked")
+    if not again:
+        failures.append("no records of damaged streams were restored")
     print(*failures, sep="\n")
     return 1 if failures else 0
 

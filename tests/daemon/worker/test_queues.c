@@ -2,6 +2,7 @@
  *
  * What the coders do next, and what becomes of refused pictures.
  */
+#include "daemon/worker/schedule/knobs.h"
 #include "daemon/worker/schedule/queues.h"
 #include "daemon/worker/schedule/split.h"
 
@@ -320,6 +321,61 @@ static void test_need(void **state)
     free(w);
 }
 
+static bool taken_with_records(struct world *w, struct picture *p)
+{
+    decode(w, p);
+    expect_motion(w, p);
+    return p->motion.host;
+}
+
+/* Records of references come to host memory while others are likely to read them there. */
+static void test_records(void **state)
+{
+    struct world *w = world();
+    struct window *window = &w->windows[0];
+    uint64_t need;
+    for (uint32_t i = 0; i < 8; i++) {
+        add(w, 0, i, 1, -1);
+        w->pics[i].nal_ref_idc = i != 1;
+    }
+    assert_false(taken_with_records(w, &w->pictures[0]));
+    window_read_records(window);
+    assert_true(window_reads_records(window));
+    assert_false(taken_with_records(w, &w->pictures[1])); /* no reference */
+    assert_true(taken_with_records(w, &w->pictures[2]));
+    window->created += WINDOW_READ;
+    assert_true(window_wants_records(&w->pictures[2])); /* as it was taken */
+    assert_false(taken_with_records(w, &w->pictures[3]));
+    w->pics[4].bytes_size = 16 * (32 + 136) + 1; /* more than its records */
+    assert_true(taken_with_records(w, &w->pictures[4]));
+    window->live = true;
+    assert_true(taken_with_records(w, &w->pictures[5]));
+    window->live = false;
+    window->both_views = true;
+    assert_true(taken_with_records(w, &w->pictures[6]));
+    need = w->pictures[7].need;
+    decode(w, &w->pictures[7]);
+    window_dropped_records(&w->pictures[7]);
+    assert_int_equal(w->pictures[7].need, need - window_need(&w->pics[7], 0));
+    expect_motion(w, &w->pictures[7]);
+    free(w);
+}
+
+/* What reads records says so when it comes. */
+static void test_reads_records(void **state)
+{
+    struct world *w = world();
+    struct picture_facts facts = {.reads_records = true};
+    struct picture *p = add(w, 0, 0, 1, -1), *q = &w->pictures[1];
+    p->pic->nal_ref_idc = 1;
+    assert_false(window_wants_records(p));
+    w->pics[1] = w->pics[0];
+    *q = (struct picture){.pic = &w->pics[1], .window = &w->windows[0], .entropy.slices_left = 1};
+    window_add(&w->windows[0], q, &facts, 1);
+    assert_true(window_wants_records(p));
+    free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -328,7 +384,8 @@ int main(void)
         cmocka_unit_test(test_decoded_again), cmocka_unit_test(test_import_refused),
         cmocka_unit_test(test_abort),         cmocka_unit_test(test_live),
         cmocka_unit_test(test_far_ahead),     cmocka_unit_test(test_budget),
-        cmocka_unit_test(test_need),
+        cmocka_unit_test(test_need),          cmocka_unit_test(test_records),
+        cmocka_unit_test(test_reads_records),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -143,7 +143,7 @@ static void test_memory(void **state)
     free(w);
 }
 
-/* Nothing of a picture that no other reads is in host memory, if the GPU derives its motion. */
+/* Nothing of a picture that can be restored is in host memory, if the GPU derives its motion. */
 static void test_memory_of_others(void **state)
 {
     struct world *w = world(PICTURES);
@@ -151,7 +151,8 @@ static void test_memory_of_others(void **state)
     w->s.split.motion_mbs = 100;
     for (uint32_t i = 0; i < PICTURES; i++) {
         w->pictures[i].can |= CAN_MOTION_GPU;
-        w->pics[i].nal_ref_idc = i % 2;
+        w->pics[i].nal_ref_idc = 1;
+        w->pics[i].bytes_size = i % 2 * (100 * (32 + 136) + 1); /* more than its records */
     }
     assert_int_equal(choose(w), 16);
     assert_int_equal(w->s.split.kept, 8 * 100 * 176);
