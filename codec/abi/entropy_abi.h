@@ -20,9 +20,9 @@
 #define ENT_MAX_WIDTH 512
 #define ENT_MAX_BYTES (1u << 28)
 #define ENT_PADDING   3 /* least zero bytes behind a slice: reading stops there */
-/* Whole bytes between the end of slice data and the byte of the stop bit: x264 leaves up to two.
+/* Whole bytes between the end of slice data and the byte of the stop bit: x264 leaves up to 7 bits.
  * More are of another unit, or the bins are wrong. */
-#define ENT_BYTES_BEHIND 2
+#define ENT_BYTES_BEHIND 0
 
 /* A dispatch decodes a piece of each slice: rows that add up to this weight or a little more. So
  * its time stays below the hang limit of drivers. The weight is in bytes, with ENT_MB_WEIGHT for
