@@ -189,8 +189,10 @@ static int feed_units(struct h264_stream *s, const uint8_t *data, size_t size, u
                 &met, &first, diag);
         else
             count_error(s, feed_limited(s, nal, nal_size, &met), &met, &first, diag);
-        if (it.forbidden && s->cur && (nal[0] & 31) <= H264_NAL_IDR)
+        if (it.forbidden && s->cur && (nal[0] & 31) <= H264_NAL_IDR) {
             h264_picture_damage(s->cur);
+            s->habits.lost = true; /* its start code may be among those bytes */
+        }
         s->inter_view_flag = inter_view_after(nal, nal_size);
     }
     if (it.truncated)

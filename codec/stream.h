@@ -40,7 +40,6 @@ enum h264_rule {
     H264_RULE_FRAME_NUM,
     H264_RULE_ALIGNMENT,
     H264_RULE_SIBLINGS,
-    H264_RULE_TOOLS,
     H264_RULE_UNIT,
     H264_RULE_END,
     H264_RULE_ORDER,
@@ -49,10 +48,26 @@ enum h264_rule {
     H264_RULES
 };
 
+/* Rules that an encoder may break always, but only in some pictures of each sequence. */
+enum h264_sequence_rule {
+    H264_SEQUENCE_FORMAT,
+    H264_SEQUENCE_TOOLS,
+    H264_SEQUENCE_REORDER,
+    H264_SEQUENCE_RULES
+};
+
+/* Breaches of such a rule. */
+struct h264_sequence_habit {
+    uint8_t times; /* since a sequence without one */
+    bool met;      /* in this sequence */
+};
+
 /* What was before the next picture. */
 struct h264_habits {
     uint8_t in_a_row[H264_RULES]; /* breaches of a rule, up to 255 */
-    uint8_t misfits[16];  /* units in a row whose nal_ref_idc no unit of that type may have */
+    struct h264_sequence_habit by_sequence[H264_SEQUENCE_RULES];
+    uint8_t misfits[32];  /* units in a row whose nal_ref_idc no unit of that type may have */
+    bool counted;         /* since the IDR picture a reference had the next frame_num */
     bool over;            /* a sequence ended behind the last slice */
     bool after_idr;       /* the picture before is an IDR picture */
     bool lost;            /* behind the last picture's begin a unit was lost */
@@ -152,6 +167,9 @@ int h264_stream_begin_picture(struct h264_stream *s, const struct h264_sps *sps,
 /* stream_breach.c */
 /* Whether a breach tells of damage: not where the encoder always breaks that rule. */
 bool h264_stream_breach_counts(struct h264_stream *s, enum h264_rule rule, bool breach);
+/* s->cur begins a frame. Whether it is a reference with the frame_num of the one before, or with
+ * the next one. */
+void h264_stream_judge_frame_num(struct h264_stream *s, bool repeats, bool counts);
 /* The slice that has begun s->cur: breaches of the standard in its numbers and sets mark the
  * picture, or those that refer to it. */
 void h264_stream_judge_picture(struct h264_stream *s, const struct h264_slice_header *h,
@@ -182,6 +200,12 @@ int h264_stream_reserve(struct h264_stream *s);
  * which begins a frame or a first field, has it too: it comes twice, or after pictures that it
  * belongs before. */
 bool h264_stream_frame_num_repeats(const struct h264_stream *s, const struct h264_slice_header *h);
+/* Whether h has the frame_num of the reference before it and one more. */
+bool h264_stream_frame_num_counts(const struct h264_stream *s, const struct h264_slice_header *h);
+/* Whether so many frames are missing before h that it stands behind pictures that it belongs
+ * before. */
+bool h264_stream_frame_num_falls(const struct h264_stream *s, const struct h264_sps *sps,
+                                 const struct h264_slice_header *h);
 /* Frames between PrevRefFrameNum and frame_num. Of a wide gap only the last max_refs
  * survive the sliding window; the others are not made, but FrameNumOffset counts them. */
 int h264_stream_fill_gap(struct h264_stream *s, const struct h264_sps *sps,

@@ -34,6 +34,30 @@ bool h264_stream_breach_counts(struct h264_stream *s, enum h264_rule rule, bool 
     return counts(&s->habits.in_a_row[rule], breach);
 }
 
+/* A set that came damaged holds until it comes again. So its breaches count in many slices or
+ * pictures, though others between them have none. Numbers that are wrong once make all of a
+ * sequence doubtful. */
+static bool counts_by_sequence(struct h264_stream *s, enum h264_sequence_rule rule, bool breach)
+{
+    static const uint8_t most[H264_SEQUENCE_RULES] = {[H264_SEQUENCE_FORMAT] = 48,
+                                                      [H264_SEQUENCE_TOOLS] = 48,
+                                                      [H264_SEQUENCE_REORDER] = MOST_IN_A_ROW};
+    struct h264_sequence_habit *h = &s->habits.by_sequence[rule];
+    h->times += breach && h->times < UINT8_MAX;
+    h->met |= breach;
+    return breach && h->times <= most[rule];
+}
+
+static void sequences_begin(struct h264_stream *s)
+{
+    for (unsigned i = 0; i < H264_SEQUENCE_RULES; i++) {
+        struct h264_sequence_habit *h = &s->habits.by_sequence[i];
+        if (!h->met)
+            *h = (struct h264_sequence_habit){.met = false};
+        h->met = false;
+    }
+}
+
 /* ---- units ---- */
 
 /* What is lost may have been a picture, or the second field of one. */
@@ -63,13 +87,20 @@ void h264_stream_judge_set(struct h264_stream *s, uint8_t header, bool refused)
         lose_unit(s, header & 0x60);
 }
 
-/* 7.4.1: whether units of this type have nal_ref_idc 0 always, or never. */
+/* 7.4.1 */
+static bool is_reserved(unsigned type)
+{
+    return (type >= 16 && type <= 18) || type == 22 || type == 23;
+}
+
+/* 7.4.1: whether units of this type have nal_ref_idc 0 always, or never. One of a reserved type is
+ * ignored, so that no reference needs it. */
 static bool misfit(unsigned type, unsigned nal_ref_idc)
 {
     bool always = type == H264_NAL_SEI || (type >= H264_NAL_AUD && type <= H264_NAL_FILLER),
          never = type == H264_NAL_IDR || type == H264_NAL_SPS || type == H264_NAL_PPS ||
                  type == H264_NAL_SPS_EXTENSION || type == H264_NAL_SUBSET_SPS;
-    return nal_ref_idc ? always : never;
+    return nal_ref_idc ? always || is_reserved(type) : never;
 }
 
 void h264_stream_judge_unit(struct h264_stream *s, uint8_t header)
@@ -78,11 +109,12 @@ void h264_stream_judge_unit(struct h264_stream *s, uint8_t header)
     if (header & 0x80) {
         lose_unit(s, true);
         s->habits.lost_set = true;
-    } else if (type < 16 && counts(&s->habits.misfits[type], misfit(type, nal_ref_idc))) {
+    } else if (counts(&s->habits.misfits[type], misfit(type, nal_ref_idc))) {
         lose_unit(s, true);
         s->habits.misfit = type == H264_NAL_IDR;
-    } else if ((type >= 16 && type <= 18) || type == 22 || type == 23) {
-        s->habits.lost = true; /* reserved: it is ignored, but where a field is missing */
+        s->habits.lost_set |= is_reserved(type);
+    } else if (is_reserved(type)) {
+        s->habits.lost = true; /* it is ignored, but where a field is missing */
     }
 }
 
@@ -111,6 +143,21 @@ static uint32_t slice_hash(const uint8_t *nal, size_t size)
     return hash;
 }
 
+/* E.2.1: no more frames come before a picture, and are shown behind it, than
+ * max_num_reorder_frames. Of numbers that are wrong, nobody knows which. */
+static void judge_reordering(struct h264_stream *s, int32_t high)
+{
+    const struct h264_recent *r = &s->recovering.recent;
+    unsigned behind = 0;
+    for (unsigned i = 0; i < sizeof(r->at) / sizeof(*r->at); i++)
+        behind += r->at[i].structure && !r->at[i].second && r->at[i].low > high;
+    if (counts_by_sequence(s, H264_SEQUENCE_REORDER,
+                           !s->view_index && behind > s->cur->sps->reorder_frames)) {
+        h264_picture_damage(s->cur);
+        h264_recovery_breach(s, H264_BREACH_ORDER);
+    }
+}
+
 /* Frames and single fields have POC apart from each other (8.2.1). A picture since the IDR picture
  * has that of this one: one of both stands elsewhere. The same slice again is a picture that came
  * twice. */
@@ -123,19 +170,23 @@ static void judge_order(struct h264_stream *s, const uint8_t *nal, size_t size)
     uint32_t hash = slice_hash(nal, size);
     int32_t low = pic->poc[0] < pic->poc[1] ? pic->poc[0] : pic->poc[1],
             high = pic->poc[0] < pic->poc[1] ? pic->poc[1] : pic->poc[0];
-    bool met = false, twice = false;
+    bool met = false, twice = false, reference = pic->nal_ref_idc;
     for (unsigned i = 0; i < most; i++) {
         bool poc = r->at[i].structure && low <= r->at[i].high && r->at[i].low <= high;
         met |= poc && i != first;
+        reference |= poc && i != first && r->at[i].reference;
         twice |= poc && r->at[i].structure == pic->structure && r->at[i].size == (uint32_t)size &&
                  r->at[i].hash == hash;
     }
     if (h264_stream_breach_counts(s, H264_RULE_POC, met) || twice) {
         h264_picture_damage(s->cur);
-        /* a field may be a reference without its nal_ref_idc: then the other field is alone */
-        if (pic->nal_ref_idc || (pic->structure != REC_FRAME && !twice))
+        /* the picture before may be the wrong one; a field may be a reference without its
+         * nal_ref_idc: then the other field is alone */
+        if (pic->nal_ref_idc || (!twice && (reference || pic->structure != REC_FRAME)))
             h264_recovery_breach(s, H264_BREACH_ORDER);
     }
+    if (!pic->first_field)
+        judge_reordering(s, high);
     if (first < most && r->at[first].structure) {
         low = low < r->at[first].low ? low : r->at[first].low;
         high = high > r->at[first].high ? high : r->at[first].high;
@@ -143,6 +194,8 @@ static void judge_order(struct h264_stream *s, const uint8_t *nal, size_t size)
         r->at[first].high = high;
     }
     r->at[own].structure = pic->structure;
+    r->at[own].second = pic->first_field;
+    r->at[own].reference = pic->nal_ref_idc;
     r->at[own].low = low;
     r->at[own].high = high;
     r->at[own].size = (uint32_t)size;
@@ -206,6 +259,45 @@ static void judge_references(struct h264_stream *s, const struct h264_slice_head
     }
 }
 
+/* It stands elsewhere; its samples are sound. Encoders may give all pictures one frame_num, but not
+ * behind those that they have counted (7.4.3). */
+void h264_stream_judge_frame_num(struct h264_stream *s, bool repeats, bool counts)
+{
+    bool told = h264_stream_breach_counts(s, H264_RULE_FRAME_NUM, repeats);
+    s->habits.counted = !s->cur->idr && (s->habits.counted || counts);
+    if (told || (repeats && s->habits.counted))
+        s->cur->damage.corrupt = 1;
+}
+
+/* A.3: Table A-1 has the level. */
+static bool level_exists(unsigned level_idc)
+{
+    static const uint8_t known[] = {9,  10, 11, 12, 13, 20, 21, 22, 30, 31,
+                                    32, 40, 41, 42, 50, 51, 52, 60, 61, 62};
+    return memchr(known, (int)level_idc, sizeof(known)) != NULL;
+}
+
+/* A.2: the profile has the depth, the chroma format, and lossless macroblocks. */
+static bool format_fits(const struct h264_sps *sps)
+{
+    unsigned depth = sps->bit_depth[0] > sps->bit_depth[1] ? sps->bit_depth[0] : sps->bit_depth[1];
+    unsigned most_depth = sps->profile_idc == HIGH ? 8 : 10,
+             most_chroma = sps->profile_idc == HIGH_422 ? 2 : 1;
+    if (sps->profile_idc != HIGH && sps->profile_idc != HIGH_10 && sps->profile_idc != HIGH_422)
+        return true;
+    return depth <= most_depth && sps->chroma_format_idc <= most_chroma &&
+           !sps->qpprime_y_zero_transform_bypass_flag;
+}
+
+static void judge_format(struct h264_stream *s, const struct h264_sps *sps)
+{
+    bool breach = !format_fits(sps) || !level_exists(sps->level_idc);
+    if (counts_by_sequence(s, H264_SEQUENCE_FORMAT, breach)) {
+        h264_picture_damage(s->cur);
+        h264_recovery_breach(s, H264_BREACH_ORDER);
+    }
+}
+
 void h264_stream_judge_picture(struct h264_stream *s, const struct h264_slice_header *h,
                                const struct h264_pps *pps, const uint8_t *nal, size_t size)
 {
@@ -217,8 +309,11 @@ void h264_stream_judge_picture(struct h264_stream *s, const struct h264_slice_he
             (s->habits.doubt_pairs || s->habits.lost) && h->field_pic_flag && !h->idr;
     s->habits.lost = s->habits.lost_set = false;
     judge_sequence_end(s, h);
-    if (h->idr && !s->cur->first_field)
+    if (h->idr && !s->cur->first_field) {
+        sequences_begin(s);
         judge_idr(s, h);
+    }
+    judge_format(s, s->cur->sps);
     if (!s->cur->first_field)
         s->habits.after_idr = h->idr;
     judge_order(s, nal, size);
@@ -271,18 +366,6 @@ static bool siblings_fit(const struct h264_slice_header *a, const struct h264_sl
     return groups && types && same_marking(a, b);
 }
 
-/* A.2: the profile has the depth, the chroma format, and lossless macroblocks. */
-static bool format_fits(const struct h264_sps *sps)
-{
-    unsigned depth = sps->bit_depth[0] > sps->bit_depth[1] ? sps->bit_depth[0] : sps->bit_depth[1];
-    unsigned most_depth = sps->profile_idc == HIGH ? 8 : 10,
-             most_chroma = sps->profile_idc == HIGH_422 ? 2 : 1;
-    if (sps->profile_idc != HIGH && sps->profile_idc != HIGH_10 && sps->profile_idc != HIGH_422)
-        return true;
-    return depth <= most_depth && sps->chroma_format_idc <= most_chroma &&
-           !sps->qpprime_y_zero_transform_bypass_flag;
-}
-
 /* A.2.2, A.2.4: slice groups and redundant pictures are of Baseline and Extended. */
 static bool groups_fit(const struct h264_sps *sps, const struct h264_pps *pps)
 {
@@ -314,8 +397,8 @@ static bool tools_fit(const struct h264_sps *sps, const struct h264_pps *pps,
          low = sps->profile_idc == BASELINE || sps->profile_idc == EXTENDED,
          inference = h->type != H264_B || sps->direct_8x8_inference_flag ||
                      (sps->frame_mbs_only_flag && (low || sps->level_idc < LEVEL_3));
-    return format_fits(sps) && quantiser_fits(sps, pps) && groups_fit(sps, pps) &&
-           baseline_fits(sps, pps, h) && (!switching || sps->profile_idc == EXTENDED) &&
+    return quantiser_fits(sps, pps) && groups_fit(sps, pps) && baseline_fits(sps, pps, h) &&
+           (!switching || sps->profile_idc == EXTENDED) &&
            (!pps->entropy_coding_mode_flag || !low) &&
            (!pps->transform_8x8_mode_flag || (!low && sps->profile_idc != MAIN)) && inference;
 }
@@ -347,8 +430,7 @@ void h264_stream_judge_slice(struct h264_stream *s, const struct h264_slice *sli
     const struct h264_slice_header *h = &slice->hdr, *first = &s->cur->slices[0].hdr;
     bool other = h != first && !siblings_fit(first, h);
     bool siblings = h264_stream_breach_counts(s, H264_RULE_SIBLINGS, other),
-         tools =
-             h264_stream_breach_counts(s, H264_RULE_TOOLS, !tools_fit(slice->sps, slice->pps, h));
+         tools = counts_by_sequence(s, H264_SEQUENCE_TOOLS, !tools_fit(slice->sps, slice->pps, h));
     if (h264_stream_breach_counts(s, H264_RULE_ORDER, !order_fits(s, slice)))
         h264_picture_damage(s->cur);
     if (siblings || tools || s->habits.misaligned || s->habits.misfit || set_is_odd(s, slice)) {

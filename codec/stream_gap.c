@@ -66,6 +66,26 @@ bool h264_stream_frame_num_repeats(const struct h264_stream *s, const struct h26
     return !h->idr && s->started && h->frame_num == s->prev_ref_frame_num;
 }
 
+/* Before sps is activated. */
+static uint32_t frame_num_after(const struct h264_stream *s, const struct h264_sps *sps,
+                                const struct h264_slice_header *h)
+{
+    return (h->frame_num - s->prev_ref_frame_num) & ((1u << sps->log2_max_frame_num) - 1);
+}
+
+bool h264_stream_frame_num_counts(const struct h264_stream *s, const struct h264_slice_header *h)
+{
+    return !h->idr && s->started && s->active && h->nal_ref_idc &&
+           frame_num_after(s, s->active, h) == 1;
+}
+
+bool h264_stream_frame_num_falls(const struct h264_stream *s, const struct h264_sps *sps,
+                                 const struct h264_slice_header *h)
+{
+    return !h->idr && s->started && !sps->gaps_in_frame_num_allowed &&
+           frame_num_after(s, sps, h) > 1u << (sps->log2_max_frame_num - 1);
+}
+
 int h264_stream_fill_gap(struct h264_stream *s, const struct h264_sps *sps,
                          const struct h264_slice_header *h, struct h264_diag *diag)
 {

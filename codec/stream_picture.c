@@ -168,6 +168,8 @@ void h264_stream_close_field(struct h264_stream *s)
     if (!first)
         return;
     first->damage.second_lost = h264_stream_field_is_odd(s, first);
+    if (first->damage.second_lost && first->nal_ref_idc)
+        h264_recovery_breach(s, H264_BREACH_ORDER); /* half of it is missing, or another frame's */
     if (s->pending.pic)
         h264_output_store(&s->dpb, &s->pending, &s->output);
     s->first = NULL;
@@ -220,7 +222,9 @@ int h264_stream_begin_picture(struct h264_stream *s, const struct h264_sps *sps,
                               const struct h264_slice_header *h, struct h264_diag *diag)
 {
     struct h264_picture *pic, *first = NULL;
-    bool skip = false, repeats = h264_stream_frame_num_repeats(s, h);
+    bool skip = false, repeats = h264_stream_frame_num_repeats(s, h),
+         counts = h264_stream_frame_num_counts(s, h),
+         falls = h264_stream_frame_num_falls(s, sps, h);
     int error = h264_stream_reserve(s);
     if (error)
         return error;
@@ -262,10 +266,12 @@ int h264_stream_begin_picture(struct h264_stream *s, const struct h264_sps *sps,
         if (!sps->frame_mbs_only_flag) /* it may be a field of a reference */
             h264_recovery_breach(s, H264_BREACH_ORDER);
     }
-    if (h264_stream_breach_counts(s, H264_RULE_FRAME_NUM, repeats && h->nal_ref_idc))
-        pic->damage.corrupt = 1; /* it stands elsewhere; its samples are sound */
     s->started = true;
     s->cur = pic;
+    if (!first)
+        h264_stream_judge_frame_num(s, repeats && h->nal_ref_idc, counts);
+    if (falls && !first) /* what refers to it means another picture (7.4.3) */
+        h264_recovery_breach(s, H264_BREACH_ORDER);
     s->habits.over_before = s->habits.over;
     s->cur_boundary = s->cur_ended = s->habits.over = false;
     s->bytes_size = 0;

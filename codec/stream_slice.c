@@ -273,6 +273,24 @@ static struct h264_slice *find_partition_a(const struct h264_picture *cur, uint3
     return NULL;
 }
 
+/* It was sent twice. */
+static bool partition_identical(const struct h264_stream *s, const struct h264_slice *slice,
+                                const uint8_t *nal, size_t size)
+{
+    bool is_b = (nal[0] & 31) == H264_NAL_PARTITION_B;
+    size_t before = is_b ? slice->nal_b_size : slice->nal_c_size;
+    return before == size && !memcmp(s->bytes + slice->nal_at[is_b ? 1 : 2], nal, size);
+}
+
+/* 7.4.1: partitions of a picture are references or not, as one. A slice has one of each
+ * (7.4.1.2.5). */
+static bool partition_fits(const struct h264_slice *slice, const uint8_t *nal)
+{
+    bool is_b = (nal[0] & 31) == H264_NAL_PARTITION_B;
+    return !(is_b ? slice->nal_b_size : slice->nal_c_size) &&
+           !(nal[0] & 0x60) == !slice->hdr.nal_ref_idc;
+}
+
 int h264_stream_partition(struct h264_stream *s, const uint8_t *nal, size_t size,
                           struct h264_diag *diag)
 {
@@ -288,11 +306,13 @@ int h264_stream_partition(struct h264_stream *s, const uint8_t *nal, size_t size
     h264_bits_skip(&b, 8);
     slice_id = h264_bits_ue(&b);
     slice = find_partition_a(s->cur, slice_id);
-    if (!slice)
+    if (slice && partition_identical(s, slice, nal, size))
+        return H264_OK;
+    if (!slice || !partition_fits(slice, nal)) {
         h264_stream_lose_slice(s, nal[0]);
-    if (!slice || (is_b ? slice->nal_b_size : slice->nal_c_size))
         return h264_fail(diag, H264_ERR_DATA, "slice_id", slice_id,
                          "the partition belongs to no slice");
+    }
     if (slice->sps->separate_colour_plane_flag)
         h264_bits_skip(&b, 2); /* colour_plane_id */
     if (slice->pps->redundant_pic_cnt_present_flag &&
