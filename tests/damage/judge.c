@@ -16,7 +16,8 @@
 
 static const char text_header[] = "7.3.3: a slice header is broken",
                   text_refused[] = "7.3: a NAL unit is refused",
-                  text_gap[] = "7.4.3: a gap in frame_num";
+                  text_gap[] = "7.4.3: a gap in frame_num",
+                  text_name[] = "8.2.4, 8.2.5: a reference is named that is not there";
 
 /* Of a picture, by its id. */
 struct verdict {
@@ -43,9 +44,13 @@ struct judge {
     bool bad; /* no memory */
 
     /* before the next slice */
-    const char *pending;          /* breach of order in units */
+    const char *pending;     /* breach of order in units */
+    const char *pending_own; /* of the picture in access unit own_tag alone */
+    const char *slice;       /* of this slice, if its picture is decoded */
+    int64_t own_tag;
+    bool reserved;                /* this unit is of a reserved type, and no reference */
     bool unit_reference;          /* nal_ref_idc of the unit is not 0 */
-    bool begun;                   /* a picture came */
+    bool begun, idr_came;         /* a picture came, and an IDR picture */
     bool boundary, ended, prefix; /* an access unit begins; a sequence ended; units before it */
     int primary_pic_type;         /* of its delimiter, -1: none */
     uint32_t cur_id, cur_slices;  /* the picture that was built before this unit */
@@ -166,9 +171,19 @@ static const char *nal_type(const uint8_t *nal)
                   type == H264_NAL_SPS_EXTENSION || type == H264_NAL_SUBSET_SPS;
     if ((never && ref_idc) || (always && !ref_idc))
         return "7.4.1: nal_ref_idc does not fit nal_unit_type";
-    if ((type >= 16 && type <= 18) || type == 22 || type == 23)
-        return "7.4.1: nal_unit_type is reserved";
     return NULL;
+}
+
+static const char text_reserved[] = "7.4.1: nal_unit_type is reserved";
+
+/* Units of these types are ignored. One that is no reference counts within its access unit alone.
+ */
+static void judge_reserved(struct judge *j, unsigned type)
+{
+    bool reserved = (type >= 16 && type <= 18) || type == 22 || type == 23;
+    j->reserved = reserved && !j->unit_reference;
+    if (reserved && j->unit_reference)
+        breach_pending(j, text_reserved);
 }
 
 /* 7.4.1.2.3: what may stand between access units alone, and in which order */
@@ -228,9 +243,9 @@ static void judge_slice(struct judge *j, struct h264_stream *s, const uint8_t *n
             breach_pending(j, text_header);
         return;
     }
-    breach_pending(j, judge_sps(sps));
-    breach_pending(j, judge_pps(sps, pps));
-    breach_pending(j, judge_header(&h, sps, pps));
+    const char *breach = judge_sps(sps);
+    breach = breach ? breach : judge_pps(sps, pps);
+    j->slice = breach ? breach : judge_header(&h, sps, pps);
     if (pps->entropy_coding_mode_flag && !alignment_good(s, data_bit))
         breach_pending(j, "7.3.4: cabac_alignment_one_bit is 0");
     else if (!pps->entropy_coding_mode_flag && size > 3 && nal[size - 1] == 3 && !nal[size - 2] &&
@@ -274,6 +289,7 @@ void judge_unit(struct judge *j, struct h264_stream *s, const uint8_t *nal, size
     j->unit_reference = nal[0] & 0x60;
     breach_pending(j, nal_bytes(nal, size));
     breach_pending(j, nal_type(nal));
+    judge_reserved(j, nal[0] & 31);
     nal_order(j, nal, size);
     if ((nal[0] & 31) == H264_NAL_SPS)
         breach_pending(j, sps_rest(nal, size));
@@ -281,23 +297,43 @@ void judge_unit(struct judge *j, struct h264_stream *s, const uint8_t *nal, size
         judge_slice(j, s, nal, size);
 }
 
+/* Behind a unit: of a reserved one, its picture may have been before it, or come behind it. */
+static void judge_own(struct judge *j, const struct h264_stream *s, bool within, bool taken)
+{
+    if (j->reserved) {
+        j->pending_own = note(j, text_reserved);
+        j->own_tag = s->tag;
+    }
+    if (!within && !taken)
+        return;
+    if (s->tag == j->own_tag)
+        breach_own(j, s->cur->id, j->pending_own);
+    j->pending_own = NULL;
+}
+
 void judge_fed(struct judge *j, struct h264_stream *s, int error)
 {
     struct h264_picture *cur = s->cur;
     bool same = cur && cur->id == j->cur_id,
          taken = cur && (!same || cur->slice_count > j->cur_slices);
-    if (error < 0 && j->unit_reference)
+    /* behind a boundary, or in another access unit, it is of the next picture */
+    bool within = !j->boundary && cur && (!s->have_tag || cur->tag == s->tag);
+    if (taken || error < 0)
+        breach_pending(j, j->slice);
+    j->slice = NULL;
+    if (error < 0 && taken) /* it is not refused */
+        breach_pending(j, j->idr_came ? text_name : JUDGE_TEXT_BEGIN);
+    else if (error < 0 && j->unit_reference)
         breach_pending(j, text_refused);
-    else if (error < 0 && cur && same && !j->boundary)
+    else if (error < 0 && same && within)
         breach_own(j, cur->id, text_refused);
     if (same && taken && j->boundary)
         breach_pending(j, "7.4.1.2.3: a unit that begins an access unit is within a picture");
-    /* behind a boundary, or in another access unit, it is of the next picture */
-    bool lost = error < 0 && !j->boundary && cur && (!s->have_tag || cur->tag == s->tag);
-    if (j->pending && (taken || lost)) {
+    if (j->pending && (taken || (error < 0 && within))) {
         breach_from(j, cur->id, j->pending);
-        j->pending = error < 0 ? j->pending : NULL;
+        j->pending = error < 0 && !taken ? j->pending : NULL;
     }
+    judge_own(j, s, within, taken);
     if (taken) {
         j->boundary = j->prefix = false;
         if (!same)
@@ -308,16 +344,17 @@ void judge_fed(struct judge *j, struct h264_stream *s, int error)
 /* ---- numbers of pictures ---- */
 
 /* 7.4.3, frame_num */
-static const char *frame_num_breach(const struct judge *j, const struct h264_picture *pic,
+static const char *frame_num_breach(struct judge *j, const struct h264_picture *pic,
                                     const struct h264_slice_header *h)
 {
-    uint32_t max = 1u << pic->sps->log2_max_frame_num;
+    uint32_t max = 1u << pic->sps->log2_max_frame_num, before = (h->frame_num - 1) & (max - 1);
     if (h->idr || pic->first_field || !j->begun)
         return NULL;
     if (h->frame_num == j->prev_ref_frame_num)
         return "7.4.3: frame_num is that of the reference before";
-    if (h->frame_num != (j->prev_ref_frame_num + 1) % max && !pic->sps->gaps_in_frame_num_allowed)
+    if (before != j->prev_ref_frame_num && !pic->sps->gaps_in_frame_num_allowed)
         return text_gap;
+    j->prev_ref_frame_num = before; /* of the last frame that is inferred */
     return NULL;
 }
 
@@ -433,6 +470,7 @@ static void judge_numbers(struct judge *j, const struct h264_picture *pic)
         breach_from(j, pic->id, "8.2.1.3: two pictures in a row that are no references");
     j->after_nonref = !h->nal_ref_idc;
     j->begun = true;
+    j->idr_came |= pic->idr;
     number_add(j, pic);
     numbers_after(j, pic, h);
 }
@@ -471,10 +509,23 @@ void judge_before(struct judge *j, struct h264_picture *pic)
         j->bad = true;
 }
 
-/* A picture that refers to none is as sound behind a loss as in a whole stream. */
-static void inherit_alone(struct judge *j, struct verdict *v)
+/* Whether it refers to such pictures alone (below). An unmarked picture does not predict from
+ * marked ones in its lists. */
+static bool refers_to_alone(struct judge *j, const struct h264_picture *pic)
 {
-    const char *own = v->from && !tells_of_loss(v->from) ? v->from : NULL;
+    bool all = true;
+    for (uint32_t i = 0; i < pic->refs_held_count && all; i++) {
+        const struct verdict *ref = verdict_of(j, pic->refs_held[i]->id);
+        all = ref->marked || (!ref->own && ref->alone);
+    }
+    return all;
+}
+
+/* A picture that refers to none is as sound behind a loss as in a whole stream, and so is one that
+ * refers to such pictures, where nothing is lost between them. */
+static void inherit_alone(struct judge *j, struct verdict *v, bool refers)
+{
+    const char *own = v->from && (refers || !tells_of_loss(v->from)) ? v->from : NULL;
     v->own = v->own ? v->own : own;
     v->alone = v->own ? NULL : j->from;
 }
@@ -486,8 +537,8 @@ static void inherit(struct judge *j, const struct h264_picture *pic)
     struct verdict *v = verdict_of(j, pic->id);
     if (v->from && !j->from)
         j->from = v->from;
-    if (!pic->refs_held_count) {
-        inherit_alone(j, v);
+    if (refers_to_alone(j, pic)) {
+        inherit_alone(j, verdict_of(j, pic->id), pic->refs_held_count > 0);
         return;
     }
     for (uint32_t i = 0; i < pic->refs_held_count && !own; i++) {
@@ -526,7 +577,11 @@ const char *judge_frame(const struct judge *j, uint32_t id, bool *alone)
     return !v ? NULL : v->own ? v->own : v->alone;
 }
 
-const struct breaches judge_habits = {{JUDGE_TEXT_BEGIN, JUDGE_TEXT_PLAIN_PPS, JUDGE_TEXT_VUI}, 3};
+const struct breaches judge_habits = {{JUDGE_TEXT_BEGIN, JUDGE_TEXT_PLAIN_PPS,
+                                       JUDGE_TEXT_PLAIN_ELEMENTS, JUDGE_TEXT_VUI,
+                                       JUDGE_TEXT_LEVEL_SIZE, JUDGE_TEXT_LEVEL_REFERENCES,
+                                       JUDGE_TEXT_LEVEL_FIELDS, JUDGE_TEXT_LEVEL_VECTOR},
+                                      8};
 
 const struct breaches *judge_breaches(const struct judge *j)
 {

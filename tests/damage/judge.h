@@ -27,11 +27,18 @@ struct breaches {
 };
 
 /* What real encoders and recorders write always, so that a decoder does not tell it: streams that
- * begin in between, junk behind a PPS of Baseline, Main and Extended, and broken VUIs. */
+ * begin in between, junk or elements behind a PPS of Baseline, Main and Extended, broken VUIs, and
+ * levels that do not fit. */
 #define JUDGE_TEXT_BEGIN "7.4.1.2.1: the stream does not begin with an IDR picture"
 #define JUDGE_TEXT_PLAIN_PPS                                                                       \
     "7.3.2.2: something follows the elements of a PPS whose profile has none"
-#define JUDGE_TEXT_VUI "E.1.1: the VUI is broken"
+#define JUDGE_TEXT_PLAIN_ELEMENTS                                                                  \
+    "A.2: the profile has none of the elements behind redundant_pic_cnt_present_flag"
+#define JUDGE_TEXT_VUI              "E.1.1: the VUI is broken"
+#define JUDGE_TEXT_LEVEL_SIZE       "A.3.1: the frame is too large for the level"
+#define JUDGE_TEXT_LEVEL_REFERENCES "7.4.2.1.1: max_num_ref_frames is above MaxDpbFrames"
+#define JUDGE_TEXT_LEVEL_FIELDS     "A.3.3: the level has no fields"
+#define JUDGE_TEXT_LEVEL_VECTOR     "A.3.1: a vector is too long vertically"
 extern const struct breaches judge_habits;
 
 struct judge;
@@ -48,8 +55,9 @@ void judge_fed(struct judge *j, struct h264_stream *s, int error);
 void judge_before(struct judge *j, struct h264_picture *pic);
 void judge_after(struct judge *j, struct h264_picture *pic);
 
-/* Of the frame whose first picture has this id; NULL: none was seen. *alone: its pictures refer to
- * none and have none of their own. Units before them are missing, or out of order. */
+/* Of the frame whose first picture has this id; NULL: none was seen. *alone: its pictures have none
+ * of their own, and refer to no others than such ones. Units before them are missing, or out of
+ * order. */
 const char *judge_frame(const struct judge *j, uint32_t id, bool *alone);
 /* All that were seen. */
 const struct breaches *judge_breaches(const struct judge *j);

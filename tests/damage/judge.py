@@ -165,12 +165,14 @@ MADE = [
     ("vectors too long", "A.3.1: a vector", ["far-mv"], byte((SPS,), 3, lambda b: 10)),
     ("CABAC in Baseline", "A.2", ["cabac"], byte((SPS,), 1, lambda b: 66)),
     ("junk behind CABAC data", DATA_END, ["cabac"], append((5,), b"\x55" * 40)),
+    ("two bytes before the stop bit", DATA_END, ["cabac"], append((5,), b"\x55" * 2)),
     ("junk behind CAVLC data", DATA_END, ["cavlc"], append((5,), b"\x55" * 40)),
 ]
 TRIES, WANTED = 24, 3
 
 # A decoder tells these without other frames of the stream.
-TOLD = ("forbidden bit", "junk behind the SPS", "junk behind CABAC data")
+TOLD = ("forbidden bit", "junk behind the SPS", "junk behind CABAC data",
+        "two bytes before the stop bit")
 
 
 def make(args, name, clause, features, change, folder):

@@ -8,7 +8,7 @@
 
 /* ---- the end of slice data ---- */
 
-enum { END_BITS = 16 }; /* x264 writes other bits behind the last bin, in all of its streams */
+enum { END_BITS = 16 }; /* x264 leaves up to 7 bits behind the last bin, in all of its streams */
 
 const char *judge_slice_end(const struct h264_slice *slice, const struct h264_scratch *scratch)
 {
@@ -62,7 +62,7 @@ static const char *motion_breach(const struct h264_picture *pic, uint32_t i, str
         if (mv[0] < -r.horizontal || mv[0] >= r.horizontal)
             return "A.3.1: a vector is too long horizontally";
         if (mv[1] < -vertical || mv[1] >= vertical)
-            return "A.3.1: a vector is too long vertically";
+            return JUDGE_TEXT_LEVEL_VECTOR;
         if (r.small_bi && syntax->part == H264_PART_8X8 && syntax->sub[q] != H264_SUB_8X8 &&
             syntax->sub[q] != H264_SUB_DIRECT && m->ref_idx[0][q] >= 0 && m->ref_idx[1][q] >= 0)
             return "A.3.3: prediction from both lists below 8x8";

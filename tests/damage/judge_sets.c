@@ -86,11 +86,11 @@ static const char *sps_level(const struct h264_sps *sps)
         return "A.3: level_idc is reserved";
     if (width * height > level->max_fs || width * width > 8 * level->max_fs ||
         height * height > 8 * level->max_fs)
-        return "A.3.1: the frame is too large for the level";
+        return JUDGE_TEXT_LEVEL_SIZE;
     if (sps->max_num_ref_frames > judge_dpb_frames(sps))
-        return "7.4.2.1.1: max_num_ref_frames is above MaxDpbFrames";
+        return JUDGE_TEXT_LEVEL_REFERENCES;
     if (limits_fields && !sps->frame_mbs_only_flag && (level->idc <= 20 || level->idc >= 42))
-        return "A.3.3: the level has no fields";
+        return JUDGE_TEXT_LEVEL_FIELDS;
     if (limits_fields && !sps->direct_8x8_inference_flag && level->idc >= 30)
         return "A.3.3: the level needs direct_8x8_inference_flag";
     return NULL;
@@ -163,7 +163,7 @@ const char *judge_pps(const struct h264_sps *sps, const struct h264_pps *pps)
         return "A.2: the profile has no slice groups and no redundant pictures";
     if (low && (pps->transform_8x8_mode_flag || pps->pic_scaling_matrix_present_flag ||
                 pps->chroma_qp_offset[0] != pps->chroma_qp_offset[1]))
-        return "A.2: the profile has none of the elements behind redundant_pic_cnt_present_flag";
+        return JUDGE_TEXT_PLAIN_ELEMENTS;
     if (pps->pic_init_qp < -6 * (sps->bit_depth[0] - 8))
         return "7.4.2.2: pic_init_qp_minus26";
     return pps->num_slice_groups > 1 ? pps_groups(sps, pps) : NULL;

@@ -85,6 +85,20 @@ static unsigned slices_in(const struct units *u)
     return n;
 }
 
+/* Under an SPS of Baseline or Extended, foreign ones too, each slice may begin a picture: slices
+ * may come in any order (7.4.1.2.4). */
+static bool any_slice_order(const struct units *u)
+{
+    enum { NAL_SPS = 7, BASELINE = 66, EXTENDED = 88, CONSTRAINED = 0x40 };
+    for (unsigned i = 0; i < u->count; i++) {
+        const uint8_t *data = u->at[i].data;
+        if (u->at[i].size > 2 && unit_type(&u->at[i]) == NAL_SPS &&
+            (data[1] == EXTENDED || (data[1] == BASELINE && !(data[2] & CONSTRAINED))))
+            return true;
+    }
+    return false;
+}
+
 /* A frame of each view for an access unit. */
 static void check_limits(struct run *r, unsigned views)
 {
@@ -92,6 +106,8 @@ static void check_limits(struct run *r, unsigned views)
     unsigned had = slices_in(&s->units), has = slices_in(&r->d.units);
     uint64_t most =
         views * ((uint64_t)(2 * s->units_total) + MOST_DPB) + (has > had ? has - had : 0);
+    if (any_slice_order(&r->d.units) && most < has + MOST_DPB)
+        most = has + MOST_DPB;
     double most_s = MOST_TIMES * s->clean.cpu_s > MOST_S ? MOST_TIMES * s->clean.cpu_s : MOST_S;
     if (r->out.failed)
         run_failed(r, "records refused, no slot or no memory");
