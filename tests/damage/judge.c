@@ -21,10 +21,11 @@ static const char text_header[] = "7.3.3: a slice header is broken",
 
 /* Of a picture, by its id. */
 struct verdict {
-    const char *own;   /* breach of the picture, or of what it refers to */
-    const char *from;  /* breach that counts from this picture on */
-    const char *alone; /* breach of order before a picture that refers to none */
-    uint32_t owner;    /* id of the picture that stands for its frame */
+    const char *own;    /* breach of the picture, or of what it refers to */
+    const char *from;   /* breach that counts from this picture on */
+    const char *second; /* of the second field: what refers to the first one does not rest on it */
+    const char *alone;  /* breach of order before a picture that refers to none */
+    uint32_t owner;     /* id of the picture that stands for its frame */
     bool marked;
 };
 
@@ -563,9 +564,10 @@ void judge_after(struct judge *j, struct h264_picture *pic)
     v->marked = pic->damage.corrupt;
     if (v->owner != pic->id) {
         const char *own = v->own, *alone = v->alone;
-        if (own)
+        if (own && !pic->first_field)
             breach_own(j, v->owner, own);
         v = verdict_of(j, verdict_of(j, pic->id)->owner);
+        v->second = pic->first_field ? own : v->second;
         v->alone = v->alone ? v->alone : alone;
     }
 }
@@ -573,8 +575,8 @@ void judge_after(struct judge *j, struct h264_picture *pic)
 const char *judge_frame(const struct judge *j, uint32_t id, bool *alone)
 {
     const struct verdict *v = id < j->count ? &j->at[id] : NULL;
-    *alone = v && !v->own && v->alone;
-    return !v ? NULL : v->own ? v->own : v->alone;
+    *alone = v && !v->own && !v->second && v->alone;
+    return !v ? NULL : v->own ? v->own : v->second ? v->second : v->alone;
 }
 
 const struct breaches judge_habits = {{JUDGE_TEXT_BEGIN, JUDGE_TEXT_PLAIN_PPS,
