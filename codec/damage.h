@@ -18,7 +18,6 @@ struct h264_recent {
         int32_t low, high;   /* POC of its frame, as far as that has come */
         uint32_t size, hash; /* of the slice */
         uint8_t structure;   /* of the picture; 0: none */
-        bool second;         /* it is the second field of the entry before */
         bool reference;
     } at[16];
     unsigned next;

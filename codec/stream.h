@@ -52,7 +52,6 @@ enum h264_rule {
 enum h264_sequence_rule {
     H264_SEQUENCE_FORMAT,
     H264_SEQUENCE_TOOLS,
-    H264_SEQUENCE_REORDER,
     H264_SEQUENCE_RULES
 };
 

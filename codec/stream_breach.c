@@ -14,6 +14,7 @@
 
 enum {
     MOST_IN_A_ROW = 3,
+    MOST_IN_SEQUENCES = 48,
     BASELINE = 66,
     MAIN = 77,
     EXTENDED = 88,
@@ -35,17 +36,13 @@ bool h264_stream_breach_counts(struct h264_stream *s, enum h264_rule rule, bool 
 }
 
 /* A set that came damaged holds until it comes again. So its breaches count in many slices or
- * pictures, though others between them have none. Numbers that are wrong once make all of a
- * sequence doubtful. */
+ * pictures, though others between them have none. */
 static bool counts_by_sequence(struct h264_stream *s, enum h264_sequence_rule rule, bool breach)
 {
-    static const uint8_t most[H264_SEQUENCE_RULES] = {[H264_SEQUENCE_FORMAT] = 48,
-                                                      [H264_SEQUENCE_TOOLS] = 48,
-                                                      [H264_SEQUENCE_REORDER] = MOST_IN_A_ROW};
     struct h264_sequence_habit *h = &s->habits.by_sequence[rule];
     h->times += breach && h->times < UINT8_MAX;
     h->met |= breach;
-    return breach && h->times <= most[rule];
+    return breach && h->times <= MOST_IN_SEQUENCES;
 }
 
 static void sequences_begin(struct h264_stream *s)
@@ -143,21 +140,6 @@ static uint32_t slice_hash(const uint8_t *nal, size_t size)
     return hash;
 }
 
-/* E.2.1: no more frames come before a picture, and are shown behind it, than
- * max_num_reorder_frames. Of numbers that are wrong, nobody knows which. */
-static void judge_reordering(struct h264_stream *s, int32_t high)
-{
-    const struct h264_recent *r = &s->recovering.recent;
-    unsigned behind = 0;
-    for (unsigned i = 0; i < sizeof(r->at) / sizeof(*r->at); i++)
-        behind += r->at[i].structure && !r->at[i].second && r->at[i].low > high;
-    if (counts_by_sequence(s, H264_SEQUENCE_REORDER,
-                           !s->view_index && behind > s->cur->sps->reorder_frames)) {
-        h264_picture_damage(s->cur);
-        h264_recovery_breach(s, H264_BREACH_ORDER);
-    }
-}
-
 /* Frames and single fields have POC apart from each other (8.2.1). A picture since the IDR picture
  * has that of this one: one of both stands elsewhere. The same slice again is a picture that came
  * twice. */
@@ -185,8 +167,6 @@ static void judge_order(struct h264_stream *s, const uint8_t *nal, size_t size)
         if (pic->nal_ref_idc || (!twice && (reference || pic->structure != REC_FRAME)))
             h264_recovery_breach(s, H264_BREACH_ORDER);
     }
-    if (!pic->first_field)
-        judge_reordering(s, high);
     if (first < most && r->at[first].structure) {
         low = low < r->at[first].low ? low : r->at[first].low;
         high = high > r->at[first].high ? high : r->at[first].high;
@@ -194,7 +174,6 @@ static void judge_order(struct h264_stream *s, const uint8_t *nal, size_t size)
         r->at[first].high = high;
     }
     r->at[own].structure = pic->structure;
-    r->at[own].second = pic->first_field;
     r->at[own].reference = pic->nal_ref_idc;
     r->at[own].low = low;
     r->at[own].high = high;

@@ -31,44 +31,6 @@ static void test_poc_of_reference(void **state)
     }
 }
 
-/* A VUI with max_num_reorder_frames 0 and max_dec_frame_buffering 4. */
-static void no_reordering(struct bw *w)
-{
-    bw_u(w, 8, 0); /* all flags before bitstream_restriction_flag */
-    bw_u(w, 1, 1);
-    bw_u(w, 1, 1);
-    bw_ue(w, 0);
-    bw_ue(w, 0);
-    bw_ue(w, 10);
-    bw_ue(w, 10);
-    bw_ue(w, 0);
-    bw_ue(w, 4);
-}
-
-/* E.2.1: a picture comes behind one that is shown later. Encoders may say so always: then it is
- * told three times. */
-static void test_reordering(void **state)
-{
-    for (unsigned none = 0; none < 2; none++) {
-        struct ctx c = plain_ctx(4, 2);
-        c.sps.log2_max_poc_lsb = 8;
-        c.sps.vui = none ? no_reordering : NULL;
-        open_stream(&c);
-        slice(&c, IDR(.idr_pic_id = 0));
-        for (unsigned i = 1; i < 6; i++) {
-            slice(&c, REF_P(.frame_num = i, .poc_lsb = 4 * i));
-            slice(&c, NONREF_B(.frame_num = i + 1, .poc_lsb = 4 * i - 2));
-        }
-        flush(&c);
-        assert_int_equal(c.decoded_count, 11);
-        assert_int_equal(doubted_before(&c, 2), 0);
-        assert_int_equal(doubted_before(&c, 3), none ? 3 : 0);
-        for (unsigned i = 0; i < 11; i++)
-            assert_int_equal(c.decoded[i]->damage.corrupt, none && i && i % 2 == 0 && i <= 6);
-        close_stream(&c);
-    }
-}
-
 /* An encoder that counts frame_num does not have the habit to repeat it. */
 static void test_counted(void **state)
 {
@@ -118,7 +80,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_poc_of_reference),
-        cmocka_unit_test(test_reordering),
         cmocka_unit_test(test_counted),
         cmocka_unit_test(test_falls),
     };

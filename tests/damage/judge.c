@@ -378,11 +378,13 @@ static const char *poc_breach(struct judge *j, const struct h264_picture *pic)
             return "8.2.1: POC that another picture has";
         later += other_low > high;
     }
-    if (!pic->first_field &&
-        later > (pic->sps->vui.bitstream_restriction_flag ? pic->sps->vui.max_num_reorder_frames
-                                                          : judge_dpb_frames(pic->sps)))
-        return "E.2.1: more frames come before than max_num_reorder_frames allows";
-    return NULL;
+    if (pic->first_field)
+        return NULL;
+    if (later > judge_dpb_frames(pic->sps))
+        return "C.4.5.3: more frames come before than the DPB holds";
+    return pic->sps->vui.bitstream_restriction_flag && later > pic->sps->vui.max_num_reorder_frames
+               ? JUDGE_TEXT_VUI_ORDER
+               : NULL;
 }
 
 static void number_add(struct judge *j, const struct h264_picture *pic)
@@ -579,11 +581,11 @@ const char *judge_frame(const struct judge *j, uint32_t id, bool *alone)
     return !v ? NULL : v->own ? v->own : v->second ? v->second : v->alone;
 }
 
-const struct breaches judge_habits = {{JUDGE_TEXT_BEGIN, JUDGE_TEXT_PLAIN_PPS,
-                                       JUDGE_TEXT_PLAIN_ELEMENTS, JUDGE_TEXT_VUI,
-                                       JUDGE_TEXT_LEVEL_SIZE, JUDGE_TEXT_LEVEL_REFERENCES,
-                                       JUDGE_TEXT_LEVEL_FIELDS, JUDGE_TEXT_LEVEL_VECTOR},
-                                      8};
+const struct breaches judge_habits = {
+    {JUDGE_TEXT_BEGIN, JUDGE_TEXT_PLAIN_PPS, JUDGE_TEXT_PLAIN_ELEMENTS, JUDGE_TEXT_VUI,
+     JUDGE_TEXT_LEVEL_SIZE, JUDGE_TEXT_LEVEL_REFERENCES, JUDGE_TEXT_LEVEL_FIELDS,
+     JUDGE_TEXT_LEVEL_VECTOR, JUDGE_TEXT_VUI_ORDER},
+    9};
 
 const struct breaches *judge_breaches(const struct judge *j)
 {

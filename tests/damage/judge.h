@@ -35,6 +35,7 @@ struct breaches {
 #define JUDGE_TEXT_PLAIN_ELEMENTS                                                                  \
     "A.2: the profile has none of the elements behind redundant_pic_cnt_present_flag"
 #define JUDGE_TEXT_VUI              "E.1.1: the VUI is broken"
+#define JUDGE_TEXT_VUI_ORDER        "E.2.1: max_num_reorder_frames is too small"
 #define JUDGE_TEXT_LEVEL_SIZE       "A.3.1: the frame is too large for the level"
 #define JUDGE_TEXT_LEVEL_REFERENCES "7.4.2.1.1: max_num_ref_frames is above MaxDpbFrames"
 #define JUDGE_TEXT_LEVEL_FIELDS     "A.3.3: the level has no fields"
