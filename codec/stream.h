@@ -49,11 +49,7 @@ enum h264_rule {
 };
 
 /* Rules that an encoder may break always, but only in some pictures of each sequence. */
-enum h264_sequence_rule {
-    H264_SEQUENCE_FORMAT,
-    H264_SEQUENCE_TOOLS,
-    H264_SEQUENCE_RULES
-};
+enum h264_sequence_rule { H264_SEQUENCE_FORMAT, H264_SEQUENCE_TOOLS, H264_SEQUENCE_RULES };
 
 /* Breaches of such a rule. */
 struct h264_sequence_habit {

@@ -20,6 +20,8 @@ static void decode(struct h264_picture *pic, struct h264_scratch *scratch)
 {
     struct rec_view view;
     const char *reason = NULL;
+    if (!pic->arrays.mbs && h264_picture_alloc_packed(pic, 1))
+        return;
     for (uint32_t i = 0; i < pic->slice_count; i++)
         h264_slice_decode(&pic->slices[i], scratch);
     if (h264_picture_derive_motion(pic))

@@ -13,7 +13,7 @@
 
 /* Take everything that waits in both queues of s. With scratch each picture is decoded up to its
  * records, and what records_validate() refuses is our bug: concealment has to leave valid records.
- */
+ * Where the stream leaves arrays to the caller, levels are packed: in little room, which grows. */
 void fuzz_drain(struct h264_stream *s, struct h264_scratch *scratch);
 
 #endif
