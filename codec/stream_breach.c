@@ -40,7 +40,8 @@ bool h264_stream_breach_counts(struct h264_stream *s, enum h264_rule rule, bool 
 static bool counts_by_sequence(struct h264_stream *s, enum h264_sequence_rule rule, bool breach)
 {
     struct h264_sequence_habit *h = &s->habits.by_sequence[rule];
-    h->times += breach && h->times < UINT8_MAX;
+    if (breach && h->times < UINT8_MAX)
+        h->times++;
     h->met |= breach;
     return breach && h->times <= MOST_IN_SEQUENCES;
 }
