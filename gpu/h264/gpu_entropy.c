@@ -113,8 +113,7 @@ int gpu_entropy_add_slice(struct gpu_entropy_batch *b, uint32_t picture,
     b->heaviest = slice_weight(&s) > b->heaviest ? slice_weight(&s) : b->heaviest;
     b->codings |= 1u << entropy_coding(&s);
     b->lines += s.mb_width < s.end_mb - s.first_mb ? s.mb_width : s.end_mb - s.first_mb;
-    memcpy(b->up.map + b->slice_count * sizeof(s), &s, sizeof(s));
-    b->slices[b->slice_count++] = (struct batch_slice){picture, s.end_mb - s.first_mb};
+    b->slices[b->slice_count++] = (struct batch_slice){s, slice_weight(&s)};
     pic->gap |= s.first_mb != pic->next_mb;
     pic->next_mb = s.end_mb;
     b->bytes = used < p->bytes - b->bytes ? b->bytes + used : p->bytes;
@@ -164,13 +163,13 @@ static void record_dispatches(struct gpu_entropy_batch *b, struct gpu_submission
                       ENTROPY_BIT(ENT_BIND_LINES) | ENTROPY_BIT(ENT_BIND_STATES));
     g->vk.vkCmdBindDescriptorSets(s->commands, VK_PIPELINE_BIND_POINT_COMPUTE, e->layout->pipeline,
                                   0, 1, &b->set, 0, NULL);
-    const uint32_t push[2] = {b->slice_count, e->params.piece};
+    const uint32_t push[3] = {b->slice_count, e->params.piece, b->share};
     g->vk.vkCmdPushConstants(s->commands, e->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0,
                              sizeof(push), push);
     for (uint32_t i = 0; i < ENTROPY_CODINGS; i++)
         if (b->codings >> i & 1) {
             g->vk.vkCmdBindPipeline(s->commands, VK_PIPELINE_BIND_POINT_COMPUTE, e->pipelines[i]);
-            g->vk.vkCmdDispatch(s->commands, (b->slice_count + e->group - 1) / e->group, 1, 1);
+            g->vk.vkCmdDispatch(s->commands, (b->slice_count + b->share - 1) / b->share, 1, 1);
         }
 }
 
@@ -232,10 +231,46 @@ error:
     return err;
 }
 
+void gpu_entropy_share(struct gpu_entropy *e, uint32_t slices)
+{
+    e->share = slices;
+}
+
+static uint32_t choose_share(const struct gpu_entropy_batch *b)
+{
+    const struct gpu_entropy *e = b->e;
+    uint32_t most = e->threads < ENT_SHARE_MOST ? e->threads : ENT_SHARE_MOST, share = 1;
+    if (e->share)
+        return e->share < most ? e->share : most;
+    while (!e->g->info.software && 2 * share <= most && b->slice_count >= 2 * share * ENT_SUBGROUPS)
+        share *= 2;
+    return share;
+}
+
+static int compare_slices(const void *a, const void *b)
+{
+    const struct batch_slice *s = a, *t = b;
+    if (s->weight != t->weight)
+        return s->weight < t->weight ? 1 : -1;
+    return (s->slice.word > t->slice.word) - (s->slice.word < t->slice.word);
+}
+
+/* The heaviest first. Slices of like weight share a subgroup, which lasts as long as the longest of
+ * them. */
+static void write_slices(struct gpu_entropy_batch *b)
+{
+    qsort(b->slices, b->slice_count, sizeof(*b->slices), compare_slices);
+    for (uint32_t i = 0; i < b->slice_count; i++)
+        memcpy(b->up.map + i * sizeof(struct ent_slice), &b->slices[i].slice,
+               sizeof(struct ent_slice));
+}
+
 int gpu_entropy_submit(struct gpu_entropy_batch *b)
 {
     if (b->state != BATCH_FILLING || !b->slice_count)
         return GPU_ERR_INVALID;
+    b->share = choose_share(b);
+    write_slices(b);
     b->pieces = b->heaviest / b->e->params.piece + 1; /* each but the last weighs that at least */
     return submit_piece(b);
 }
@@ -252,9 +287,11 @@ static void read_results(struct gpu_entropy_batch *b)
         pic->failed =
             pic->gap || pic->next_mb != pic->mb_count || coeff_blocks[i] > pic->coeff_block_most;
     }
-    for (uint32_t i = 0; i < b->slice_count; i++)
-        if (results[i].status != ENT_CHECKED || results[i].mbs != b->slices[i].mb_count)
-            b->pictures[b->slices[i].picture].failed = true;
+    for (uint32_t i = 0; i < b->slice_count; i++) {
+        const struct ent_slice *s = &b->slices[i].slice;
+        if (results[i].status != ENT_CHECKED || results[i].mbs != s->end_mb - s->first_mb)
+            b->pictures[s->picture].failed = true;
+    }
 }
 
 /* A device that goes on for ever is not believed. */

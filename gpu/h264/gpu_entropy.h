@@ -51,6 +51,10 @@ uint8_t *gpu_entropy_slice_bytes(struct gpu_entropy_batch *b, size_t most);
  * end. */
 int gpu_entropy_add_slice(struct gpu_entropy_batch *b, uint32_t picture,
                           const struct ent_slice *slice, size_t size);
+/* Slices that a subgroup decodes of batches that are submitted from now on: 1, 2, 4 or 8, and fewer
+ * where subgroups are small. 0, the preset: more of them where a batch has more, one on software
+ * devices. */
+void gpu_entropy_share(struct gpu_entropy *e, uint32_t slices);
 int gpu_entropy_submit(struct gpu_entropy_batch *b);
 /* 1 still at work, 0 done, negative error. */
 int gpu_entropy_poll(struct gpu_entropy_batch *b);

@@ -11,8 +11,8 @@
 
 #include <stdlib.h>
 
-#define MAX_GROUPS    65535 /* that any device allows in a dispatch */
-#define MOST_SUBGROUP 64    /* threads for a slice: where subgroups are wider, slices share one */
+#define MAX_GROUPS   65535 /* that any device allows in a dispatch */
+#define MOST_THREADS 64    /* of a workgroup, where subgroups are wider */
 
 /* Bytes of each buffer of a batch. */
 static void buffer_sizes(const struct gpu_entropy_params *p, uint64_t sizes[ENT_BINDINGS])
@@ -113,7 +113,6 @@ void gpu_entropy_batch_free(struct gpu_entropy_batch *b)
 
 int gpu_entropy_prepare(struct gpu_entropy *e, bool cavlc)
 {
-    const uint32_t constants[2] = {e->threads * e->group, e->group};
     VkPipeline *out = &e->pipelines[cavlc ? ENTROPY_CAVLC : ENTROPY_CABAC];
     int err = GPU_OK;
     if (!e->ranges)
@@ -124,21 +123,9 @@ int gpu_entropy_prepare(struct gpu_entropy *e, bool cavlc)
         return err;
     if (cavlc)
         return gpu_pipeline_get(e->g, e->layout, shader_entropy_cavlc, sizeof(shader_entropy_cavlc),
-                                constants, 2, "entropy_cavlc", out);
-    return gpu_pipeline_get(e->g, e->layout, shader_entropy, sizeof(shader_entropy), constants, 2,
+                                &e->threads, 1, "entropy_cavlc", out);
+    return gpu_pipeline_get(e->g, e->layout, shader_entropy, sizeof(shader_entropy), &e->threads, 1,
                             "entropy", out);
-}
-
-static void choose_group(struct gpu_entropy *e)
-{
-    const VkPhysicalDeviceLimits *l = &e->g->limits;
-    uint32_t most = l->maxComputeWorkGroupInvocations < l->maxComputeWorkGroupSize[0]
-                        ? l->maxComputeWorkGroupInvocations
-                        : l->maxComputeWorkGroupSize[0];
-    e->threads =
-        e->g->info.subgroup_size < MOST_SUBGROUP ? e->g->info.subgroup_size : MOST_SUBGROUP;
-    /* one at least: any device allows 128 */
-    e->group = most / e->threads < ENT_GROUP_SLICES ? most / e->threads : ENT_GROUP_SLICES;
 }
 
 static bool params_fit(const struct gpu_entropy *e)
@@ -148,7 +135,7 @@ static bool params_fit(const struct gpu_entropy *e)
     for (uint32_t i = 0; i < ENT_BINDINGS; i++)
         if (sizes[i] > e->g->limits.maxStorageBufferRange)
             return false;
-    return e->params.slices <= MAX_GROUPS * e->group;
+    return e->params.slices <= MAX_GROUPS;
 }
 
 static void record_tables(struct gpu *g, VkCommandBuffer commands, void *ctx)
@@ -172,12 +159,12 @@ int gpu_entropy_create(struct gpu *g, const struct gpu_entropy_params *params,
     e->params = *params;
     if (!e->params.piece)
         e->params.piece = g->info.software ? ENT_PIECE_SOFTWARE : ENT_PIECE;
-    choose_group(e);
+    e->threads = g->info.subgroup_size < MOST_THREADS ? g->info.subgroup_size : MOST_THREADS;
     if (!params_fit(e)) {
         err = GPU_ERR_FEATURE;
         goto error;
     }
-    TRY(gpu_layout_get(g, &(struct gpu_bindings){.buffers = (1u << ENT_BINDINGS) - 1}, 8,
+    TRY(gpu_layout_get(g, &(struct gpu_bindings){.buffers = (1u << ENT_BINDINGS) - 1}, 12,
                        &e->layout));
     TRY(gpu_buffer_create_for(g, GPU_USE_ENTROPY | GPU_USE_NEEDED, sizeof(*params->tables),
                               VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,

@@ -37,7 +37,8 @@ struct batch_picture {
 };
 
 struct batch_slice {
-    uint32_t picture, mb_count;
+    struct ent_slice slice;
+    uint32_t weight; /* see ENT_PIECE */
 };
 
 /* A copy that a fetch leaves to the host. */
@@ -55,6 +56,7 @@ struct gpu_entropy_batch {
     uint32_t reserved; /* by gpu_entropy_slice_bytes */
     uint32_t heaviest; /* most weight of a slice, see ENT_PIECE */
     uint32_t pieces;   /* that are left at most */
+    uint32_t share;    /* slices of a subgroup */
     uint32_t codings;  /* 1 << enum entropy_coding of its slices */
 
     struct gpu_buffer up; /* slices, then bytes, of the host */
@@ -88,7 +90,8 @@ struct gpu_entropy {
     const struct gpu_layout *layout;
     VkPipeline pipelines[ENTROPY_CODINGS]; /* the device's; when they are needed */
     VkPipeline ranges;
-    uint32_t threads, group; /* of a slice; slices of a workgroup */
+    uint32_t threads; /* of a workgroup */
+    uint32_t share;   /* gpu_entropy_share */
     struct gpu_entropy_batch *batches;
     uint32_t batch_count; /* less than params.batches where memory was short */
 };

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Step 2 of one slice by one subgroup; a workgroup has ENT_GROUP_SLICES of them. The shader decodes
- * slice_data() (7.3.4) into the records of its picture, as codec/slice_data.c does on the CPU. The
- * first thread parses. The others help to fill the tables in shared memory. Of a long slice each
+ * Step 2 of slices. A workgroup is a subgroup and decodes `share` slices, each by one thread. The
+ * shader decodes slice_data() (7.3.4) into the records of its picture, as codec/slice_data.c does
+ * on the CPU. The other threads help to fill the tables in shared memory. Of a long slice each
  * dispatch decodes a piece. Compiled twice: for slices in CABAC, and with PELTON_CAVLC for the
  * others. Each leaves the slices of the other coding alone.
+ *
+ * Threads of a subgroup that are at the same place share its instructions, which are what is short.
+ * So syntax of one kind is decoded at one place, and slices of a subgroup are of like size.
  *
  * The bytes may be anything. Reads past the end of the slice give zeros, and the end of the slice
  * detects that at the latest. Every loop is bounded. Array indices follow from the slice's
@@ -37,6 +40,7 @@ layout(local_size_x_id = 0) in;
 layout(push_constant) uniform push
 {
     uint slice_count, piece;
+    uint share; /* 1..ENT_SHARE_MOST, divides the size of a workgroup */
 };
 
 /* What is read again and again, by the threads of all slices */
@@ -70,9 +74,9 @@ bool loops_run()
 
 void main()
 {
-    const uint step = gl_WorkGroupSize.x / GROUP, thread = gl_LocalInvocationIndex % step;
+    const uint step = gl_WorkGroupSize.x / share, thread = gl_LocalInvocationIndex % step;
     member = gl_LocalInvocationIndex / step;
-    uint place = gl_WorkGroupID.x * GROUP + member;
+    uint place = gl_WorkGroupID.x * share + member;
     uint index = min(place, slice_count - 1u), before = results[index].status;
     slice = slices[index];
     chroma_dc_base = member * 8u;

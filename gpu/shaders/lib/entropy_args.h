@@ -18,9 +18,10 @@
 #define ENT_BIND_STATES  10
 #define ENT_BINDINGS     11
 
-/* Slices that a workgroup decodes, one subgroup each: so many where the device allows workgroups of
- * that size (docs/performance.md). */
-#define ENT_GROUP_SLICES 8
+/* Slices that a workgroup, which is a subgroup, decodes at most (docs/design/entropy-gpu.md) */
+#define ENT_SHARE_MOST 8
+/* Of a batch at least, before slices share them: fewer slow reconstruction down less */
+#define ENT_SUBGROUPS 48
 
 /* entropy_ranges.comp: threads of a workgroup, which has a slice; slices of a row of workgroups */
 #define ENT_RANGES_THREADS 128

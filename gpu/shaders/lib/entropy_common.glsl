@@ -83,7 +83,7 @@ struct top_edge {
 /* Shared memory decides how many slices are at work at once: a multiprocessor of an H200 has 48 KB
  * of it for compute shaders. So tables are there once for all slices of a workgroup, a context is a
  * byte, and lines of neighbours are not there. Here is what both codings have. */
-layout(constant_id = 1) const uint GROUP = ENT_GROUP_SLICES;
+const uint GROUP = ENT_SHARE_MOST;
 shared uint8_t scan[2 * 96]; /* frame, field: where a level goes, from these on: */
 const uint SCAN_4X4 = 0u, SCAN_LUMA_DC = 16u, SCAN_8X8 = 32u, SCANS = 96u;
 shared uint8_t chroma_qpc[52];
