@@ -43,19 +43,24 @@
 
 /* ---- split: entropy decoding on CPU or GPU ---- */
 #define SPLIT_BATCHES            8              /* in work, if the GPU decodes all | measured */
-/* the same beside coders | measured: 16 of 20M, 2,991 fps; three: 2,645; six: 2,939 */
-#define SPLIT_BATCHES_BESIDE     4
+/* the same beside coders | measured, 16 streams of CRF 23 and 20M */
+#define SPLIT_BATCHES_BESIDE     5
+/* the same where memory is short of so many | simulated: CRF 23 in 1.5 GB */
+#define SPLIT_BATCHES_NARROW     4
 /* the same, one stream | simulated: more than three for large pictures */
 #define SPLIT_BATCHES_ALONE      4
 /* the same while reconstruction is behind | simulated */
 #define SPLIT_BATCHES_BEHIND     2
-/* READY pictures: it is behind | simulated: 300 to 450 are alike */
+/* READY pictures: it is behind | measured: 900 take 4 GB more of the host */
 #define SPLIT_READY_MOST         450
 /* pictures: batches of so few leave the GPU places | simulated */
 #define SPLIT_NARROW             96
 /* of the largest slice, for each place | simulated */
 #define SPLIT_PLACE_COST         0.5
-#define SPLIT_PICTURES           192            /* pictures of a batch at most | measured */
+#define SPLIT_PICTURES           512            /* pictures of a batch at most | by design */
+#define SPLIT_PICTURES_WIDE      384            /* where memory is not short | measured */
+/* the least that counts as a whole batch: memory is short of more | measured */
+#define SPLIT_PICTURES_WHOLE     192
 #define SPLIT_MEMORY_PART        6              /* 1/n of device memory for batches | simulated */
 /* the same where that is short of whole batches | measured, simulated: CRF 23 in 1.5 GB */
 #define SPLIT_MEMORY_PART_NARROW 4

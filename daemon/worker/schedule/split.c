@@ -27,7 +27,8 @@ uint32_t split_batches(const struct schedule *s, const struct split_capacity *c)
 {
     const struct split_tuning *t = &s->setting.tuning;
     uint32_t alone = tuned(t->alone, SPLIT_BATCHES_ALONE);
-    bool narrow = c->pictures < tuned(t->pictures, SPLIT_PICTURES);
+    bool narrow = c->pictures < SPLIT_PICTURES_WHOLE &&
+                  c->pictures < tuned(t->pictures, SPLIT_PICTURES_WHOLE);
     uint32_t most = s->window_count < 2 && !narrow && c->batches > alone ? alone : c->batches;
     bool behind = s->ready > tuned(t->ready, SPLIT_READY_MOST) && !narrow;
     if (s->split.all)

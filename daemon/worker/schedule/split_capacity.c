@@ -26,23 +26,34 @@ static uint64_t picture_bytes(uint32_t blocks)
     return SPLIT_HD_MBS * (SPLIT_MB_BYTES + blocks * SPLIT_BLOCK_BYTES) + SPLIT_PICTURE_BYTES;
 }
 
-static uint32_t batches_beside(const struct schedule_setting *set)
-{
-    return set->software                        ? SPLIT_SOFTWARE_BATCHES
-           : set->entropy == ENGINE_ENTROPY_GPU ? SPLIT_BATCHES
-                                                : tuned(set->tuning.batches, SPLIT_BATCHES_BESIDE);
-}
-
 static uint32_t batch_pictures(const struct schedule_setting *set)
 {
-    return set->software ? SPLIT_SOFTWARE_PICTURES : tuned(set->tuning.pictures, SPLIT_PICTURES);
+    return set->software ? SPLIT_SOFTWARE_PICTURES
+                         : tuned(set->tuning.pictures, SPLIT_PICTURES_WIDE);
 }
 
-/* Memory is short of whole batches. */
-static bool is_narrow(const struct schedule_setting *set)
+/* Pictures of a batch that counts as whole */
+static uint32_t whole_batch(const struct schedule_setting *set)
+{
+    uint32_t pictures = batch_pictures(set);
+    return pictures < SPLIT_PICTURES_WHOLE ? pictures : SPLIT_PICTURES_WHOLE;
+}
+
+/* There is memory for so many whole batches. */
+static bool batches_fit(const struct schedule_setting *set, uint32_t batches)
 {
     uint64_t fit = set->device_memory / SPLIT_MEMORY_PART / picture_bytes(SPLIT_BATCH_BLOCKS);
-    return fit < (uint64_t)batches_beside(set) * batch_pictures(set);
+    return fit >= (uint64_t)batches * whole_batch(set);
+}
+
+static uint32_t most_batches(const struct schedule_setting *set)
+{
+    bool wide = batches_fit(set, SPLIT_BATCHES_BESIDE);
+    if (set->software)
+        return SPLIT_SOFTWARE_BATCHES;
+    return set->entropy == ENGINE_ENTROPY_GPU
+               ? SPLIT_BATCHES
+               : tuned(set->tuning.batches, wide ? SPLIT_BATCHES_BESIDE : SPLIT_BATCHES_NARROW);
 }
 
 /* Where memory is short, small pictures alone fill a batch: the coders decode more of the others.
@@ -52,14 +63,14 @@ struct split_capacity split_capacity_of(const struct schedule_setting *set, unsi
     const struct split_tuning *t = &set->tuning;
     struct split_capacity c = {0};
     uint32_t blocks = tuned(t->blocks, SPLIT_BATCH_BLOCKS);
-    uint32_t part = is_narrow(set) ? SPLIT_MEMORY_PART_NARROW : SPLIT_MEMORY_PART;
+    uint32_t most = most_batches(set);
+    uint32_t part = batches_fit(set, most) ? SPLIT_MEMORY_PART : SPLIT_MEMORY_PART_NARROW;
     uint64_t room = set->device_memory / tuned(t->part, part);
     if (!split_allowed(set, queues))
         return c;
-    c.batches = batches_beside(set);
-    c.batches = queues && queues < c.batches && !set->software ? queues : c.batches;
+    c.batches = queues && queues < most && !set->software ? queues : most;
     c.pictures = batch_pictures(set);
-    if (room / picture_bytes(blocks) < (uint64_t)c.batches * c.pictures && !t->blocks)
+    if (room / picture_bytes(blocks) < (uint64_t)c.batches * whole_batch(set) && !t->blocks)
         blocks = SPLIT_NARROW_BLOCKS;
     uint64_t fit = room / picture_bytes(blocks);
     if (fit < (uint64_t)c.batches * c.pictures)

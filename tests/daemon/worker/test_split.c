@@ -175,8 +175,8 @@ static void test_capacity(void **state)
     const uint64_t gib = 1ull << 30;
     struct split_capacity c = capacity_of(ENGINE_ENTROPY_AUTO, 80 * gib, false, 8);
     assert_int_equal(c.batches, SPLIT_BATCHES_BESIDE);
-    assert_int_equal(c.pictures, SPLIT_PICTURES);
-    assert_true(c.batches * split_batch_bytes(&c) <= 10 * gib);
+    assert_int_equal(c.pictures, SPLIT_PICTURES_WIDE);
+    assert_true(c.batches * split_batch_bytes(&c) <= 80 * gib / SPLIT_MEMORY_PART);
     assert_int_equal(capacity_of(ENGINE_ENTROPY_CPU, 80 * gib, false, 8).pictures, 0);
     assert_int_equal(capacity_of(ENGINE_ENTROPY_AUTO, 80 * gib, false, 0).pictures, 0);
     assert_int_equal(capacity_of(ENGINE_ENTROPY_AUTO, 80 * gib, true, 8).pictures, 0);
@@ -184,7 +184,7 @@ static void test_capacity(void **state)
     assert_int_equal(capacity_of(ENGINE_ENTROPY_BOTH, 8 * gib, false, 2).batches, 2);
     for (uint64_t memory = 2; memory <= 64; memory *= 2) {
         c = capacity_of(ENGINE_ENTROPY_AUTO, memory * gib, false, 8);
-        assert_in_range(c.pictures, memory, SPLIT_PICTURES);
+        assert_in_range(c.pictures, memory, SPLIT_PICTURES_WIDE);
         assert_true(c.batches * split_batch_bytes(&c) <= memory * gib / 4);
     }
     struct schedule_setting integrated = {.device_memory = 8 * gib};
@@ -206,6 +206,20 @@ static void test_narrow(void **state)
     assert_int_equal(c.coeff_blocks, c.mbs * SPLIT_NARROW_BLOCKS);
     assert_in_range(c.pictures, 60, 68);
     assert_true(c.batches * split_batch_bytes(&c) <= 3 * gib / SPLIT_MEMORY_PART_NARROW);
+    assert_int_equal(c.batches, SPLIT_BATCHES_NARROW);
+    /* between: fewer pictures, then fewer batches, before there is less for each picture */
+    uint64_t whole = SPLIT_MEMORY_PART *
+                     split_batch_bytes(&(struct split_capacity){
+                         .mbs = SPLIT_PICTURES_WHOLE * SPLIT_HD_MBS,
+                         .coeff_blocks = SPLIT_PICTURES_WHOLE * SPLIT_HD_MBS * SPLIT_BATCH_BLOCKS,
+                         .bytes = SPLIT_PICTURES_WHOLE * SPLIT_PICTURE_BYTES});
+    c = capacity_of(ENGINE_ENTROPY_AUTO, SPLIT_BATCHES_BESIDE * whole, false, 8);
+    assert_int_equal(c.batches, SPLIT_BATCHES_BESIDE);
+    assert_int_equal(c.pictures, SPLIT_PICTURES_WHOLE);
+    c = capacity_of(ENGINE_ENTROPY_AUTO, SPLIT_BATCHES_NARROW * whole, false, 8);
+    assert_int_equal(c.batches, SPLIT_BATCHES_NARROW);
+    assert_int_equal(c.pictures, SPLIT_PICTURES_WHOLE);
+    assert_int_equal(c.coeff_blocks, c.mbs * SPLIT_BATCH_BLOCKS);
 }
 
 /* One stream has fewer in work, unless the GPU is to do all. */

@@ -25,12 +25,13 @@
 struct machine {
     double cpu[3];       /* ns a byte of a coder: I, P, B */
     double gpu;          /* ns a byte of a slice's weight, with nothing beside it */
-    double gpu_most;     /* slices that the GPU decodes at full speed */
+    double gpu_most;     /* subgroups that the GPU has at full speed */
     double gpu_part;     /* of that, beside reconstruction that never stops */
     double gpu_slow;     /* times slower each slice is beside it, less one */
+    double share;        /* part of its time that a slice takes longer for each doubling */
     double recon;        /* s a batch, */
     double recon_one;    /* and s a picture */
-    double beside;       /* times slower with 768 slices beside it, less one */
+    double beside;       /* times slower with 768 subgroups beside it, less one */
     double parse;        /* s a picture */
     double device, host; /* MiB that the worker may hold of each */
 };
@@ -54,7 +55,7 @@ struct sim_stream {
 
 struct sim_batch {
     struct picture *pictures[SPLIT_PICTURES];
-    uint32_t count, at;
+    uint32_t count, at, share;
     uint64_t largest;
     double begin_s, decoded_s, begin_v;
     bool works, decoded;

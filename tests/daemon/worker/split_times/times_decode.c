@@ -7,6 +7,8 @@
  */
 #include "times.h"
 
+#include "gpu/shaders/lib/entropy_args.h"
+
 #include <stdlib.h>
 
 /* ---- coders ---- */
@@ -67,6 +69,24 @@ static int compare_slices(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Slices of a subgroup, as gpu_entropy.c chooses them. */
+static uint32_t share_of(uint32_t slices)
+{
+    uint32_t share = 1;
+    while (share < ENT_SHARE_MOST && slices >= 2 * share * ENT_SUBGROUPS)
+        share *= 2;
+    return share;
+}
+
+/* Threads of a subgroup wait for each other. */
+static double share_slows(uint32_t share)
+{
+    double times = 1;
+    for (uint32_t n = share; n > 1; n /= 2)
+        times += machine.share;
+    return times;
+}
+
 static void batch_settle(struct sim_batch *b)
 {
     uint32_t late = 0;
@@ -109,6 +129,7 @@ static void batch_begin(uint32_t busy)
     if (!b->count)
         return;
     qsort(b->pictures, b->count, sizeof(b->pictures[0]), compare_slices);
+    b->share = share_of(b->count);
     b->works = true;
     b->decoded = false;
     b->at = 0;
@@ -128,9 +149,10 @@ void entropy_step(bool look)
         struct sim_batch *b = &sim.batches[i];
         if (!b->works)
             continue;
-        while (b->at < b->count && slice_seconds(b->pictures[b->at]) <= sim.slice_v - b->begin_v)
+        double decoded_s = (sim.slice_v - b->begin_v) / share_slows(b->share);
+        while (b->at < b->count && slice_seconds(b->pictures[b->at]) <= decoded_s)
             b->at++;
-        sim.active += b->count - b->at;
+        sim.active += (b->count - b->at + b->share - 1) / b->share;
         if (b->at == b->count && !b->decoded) {
             b->decoded = true;
             b->decoded_s = sim.now_s;
