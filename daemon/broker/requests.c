@@ -18,6 +18,7 @@
 
 #include "daemon/log.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -30,24 +31,34 @@ static void request_refuse(struct client *c, const struct frame *f, int code, co
     client_error(c, f->h.request_id, f->h.object_id, &failure, retryable);
 }
 
+static void request_refuse_open(struct client *c, const struct frame *f)
+{
+    struct pelton_failure failure = {.code = PELTON_ERR_LIMIT,
+                                     .cause = "the daemon has as many streams open as it may have"};
+    snprintf(failure.hint, sizeof(failure.hint), "close others, or raise %s, now %" PRIu64,
+             quota_names[QUOTA_STREAMS], quota_limit(QUOTA_STREAMS, c->broker->settings));
+    client_error(c, f->h.request_id, f->h.object_id, &failure, true);
+}
+
 /* Takes the body over: it becomes the stream's. */
 static void request_open(struct client *c, struct frame *f, ProtobufCMessage *body)
 {
     struct broker *b = c->broker;
     const char *why = NULL;
-    int code = PELTON_ERR_PROTOCOL;
     if (f->h.object_id == 0 || id_table_find(&c->streams, f->h.object_id)) {
         why = "an object number is 0 or in use";
     } else if (f->h.type == WIRE_PROBE && !((Pelton__Probe *)body)->source) {
         why = "a probe without its source";
     } else if (!resting_make_room(b)) {
-        why = "the daemon has as many streams open as it may have";
-        code = PELTON_ERR_LIMIT;
+        wire_free(body);
+        request_refuse_open(c, f);
+        return;
     }
     struct broker_stream *s = why ? NULL : stream_create(c, f, body);
     if (!s) {
         wire_free(body);
-        request_refuse(c, f, why ? code : PELTON_ERR_NOMEM, why ? why : "out of memory", true);
+        request_refuse(c, f, why ? PELTON_ERR_PROTOCOL : PELTON_ERR_NOMEM,
+                       why ? why : "out of memory", true);
         return;
     }
     struct pelton_failure failure = {0};

@@ -17,6 +17,6 @@ from ._frame import Colour, Exposure, Frame
 from ._show import Picture, contact_sheet, show
 from ._stream import Event, Stream, open
 from ._units import AccessUnit
-from .errors import (DecodeError, Error, Forbidden, Gone, InputError, NoDaemon, NoDevice,
-                     ProtocolError, SlotsExhausted, SourceError, Timeout, Unsupported, UsageError,
-                     WorkerLost)
+from .errors import (DecodeError, Error, Forbidden, Gone, InputError, LimitReached, NoDaemon,
+                     NoDevice, ProtocolError, SlotsExhausted, SourceError, Timeout, Unsupported,
+                     UsageError, WorkerLost)

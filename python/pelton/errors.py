@@ -83,7 +83,12 @@ class ProtocolError(Error):
     code = -15
 
 
-class SlotsExhausted(Error):
+class LimitReached(Error):
+    """A quota of the daemon: the hint names its key. Another call may succeed."""
+    code = -17
+
+
+class SlotsExhausted(LimitReached):
     """The program holds every slot of the stream's memory, so no frame can come."""
     code = -17
 
@@ -96,8 +101,8 @@ class SourceError(Error):
 KINDS: Dict[int, Type[Error]] = {
     -2: UsageError, -4: InputError, -5: Unsupported, -6: DecodeError, -7: NoDevice, -8: NoDaemon,
     -9: Forbidden, -11: Timeout, -12: WorkerLost, -13: WorkerLost, -14: Gone, -15: ProtocolError,
-    -18: SourceError, -19: SourceError, -20: SourceError, -21: SourceError, -22: SourceError,
-    -23: SourceError,
+    -17: LimitReached, -18: SourceError, -19: SourceError, -20: SourceError, -21: SourceError,
+    -22: SourceError, -23: SourceError,
 }
 
 

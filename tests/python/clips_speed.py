@@ -9,7 +9,7 @@ Copies of the clips stand for many files. Readers are threads, so many in each p
 clip at a time. A first round makes the indexes. The second one is timed, and counts frames alone.
 The third one reads the same clips again, and compares each frame with a decode of the whole file,
 by hashes. With --batch a clip is one array of frames. Without --socket each process has a daemon of
-its own. Exit code 1: a frame differs.
+its own. A daemon needs as many streams as there are readers. Exit code 1: a frame differs.
 """
 import argparse, multiprocessing, os, random, shutil, statistics, sys, tempfile, threading, time
 

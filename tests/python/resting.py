@@ -76,7 +76,8 @@ def main():
             os.environ["PELTON_SOCKET"] = daemon.socket
             still = [pelton.open(path) for _ in range(2)]
             time.sleep(2 * STILL_S)
-            raises(pelton.Error, lambda: pelton.open(path), "as many streams open")
+            e = raises(pelton.LimitReached, lambda: pelton.open(path), "as many streams open")
+            equal(e.hint, "close others, or raise streams, now 2", "what helps")
             for s in still:
                 s.close()
     finish()

@@ -129,6 +129,7 @@ static void quotas(void)
     int fd = script_fd("frames=3");
     struct pelton_open_params p = script_params(fd, "third");
     CHECK_INT(pelton_open(conn[2], &p, WAIT_MS, NULL, &c), PELTON_ERR_LIMIT);
+    CHECK_TEXT(pelton_failure(conn[2])->hint, "close others, or raise streams, now 2");
     pelton_stream_close(a);
     CHECK_INT(pelton_open(conn[0], &p, WAIT_MS, NULL, &c), 0);
     CHECK_INT(drain_stream(c, 0), 3);
