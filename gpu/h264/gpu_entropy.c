@@ -13,33 +13,90 @@
 
 /* ---- filling ---- */
 
-struct gpu_entropy_batch *gpu_entropy_begin(struct gpu_entropy *e)
+static bool batch_has_room(const struct gpu_entropy_batch *b, const struct entropy_room *room)
 {
+    return b->e && b->room.pictures >= room->pictures;
+}
+
+/* A free batch: one that has the room, else one that is not made yet, else any. */
+static struct gpu_entropy_batch *free_batch(const struct gpu_entropy *e,
+                                            const struct entropy_room *room)
+{
+    struct gpu_entropy_batch *found = NULL;
     for (uint32_t i = 0; i < e->batch_count; i++) {
         struct gpu_entropy_batch *b = &e->batches[i];
         if (b->state != BATCH_FREE)
             continue;
-        if (!b->e && gpu_entropy_batch_create(e, b) < 0) { /* those before must do */
-            gpu_entropy_batch_free(b);
-            e->batch_count = i;
-            return NULL;
-        }
-        b->state = BATCH_FILLING;
-        b->picture_count = b->slice_count = b->mbs = b->coeff_blocks = b->bytes = b->lines =
-            b->reserved = b->copy_count = b->heaviest = b->codings = 0;
-        b->staged = 0;
-        b->resident = false;
-        b->fetch = NULL;
-        b->seconds = 0;
-        return b;
+        if (batch_has_room(b, room))
+            return b;
+        found = !found || (found->e && !b->e) ? b : found;
     }
-    return NULL;
+    return found;
+}
+
+uint64_t gpu_entropy_needs(const struct gpu_entropy *e, uint32_t pictures)
+{
+    const struct entropy_room room = gpu_entropy_room(e, pictures);
+    const struct gpu_entropy_batch *b = free_batch(e, &room);
+    if (!b || batch_has_room(b, &room))
+        return 0;
+    return gpu_entropy_room_bytes(&room) - (b->e ? gpu_entropy_room_bytes(&b->room) : 0);
+}
+
+uint64_t gpu_entropy_bytes(const struct gpu_entropy *e)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < e->batch_count; i++)
+        sum += e->batches[i].e ? gpu_entropy_room_bytes(&e->batches[i].room) : 0;
+    return sum;
+}
+
+/* Where there is no memory, with the room that it had. False: there is none for one more, and those
+ * that are made must do. */
+static bool batch_make(struct gpu_entropy *e, const struct entropy_room *room,
+                       struct gpu_entropy_batch *b)
+{
+    const struct entropy_room had = b->room;
+    const bool made = b->e != NULL;
+    gpu_entropy_batch_free(b);
+    if (gpu_entropy_batch_create(e, room, b) == GPU_OK)
+        return true;
+    gpu_entropy_batch_free(b);
+    if (made && gpu_entropy_batch_create(e, &had, b) == GPU_OK)
+        return true;
+    gpu_entropy_batch_free(b);
+    while (e->batch_count && !e->batches[e->batch_count - 1].e)
+        e->batch_count--;
+    return false;
+}
+
+struct gpu_entropy_batch *gpu_entropy_begin(struct gpu_entropy *e, uint32_t pictures)
+{
+    const struct entropy_room room = gpu_entropy_room(e, pictures);
+    struct gpu_entropy_batch *b = free_batch(e, &room);
+    if (!b)
+        return NULL;
+    if (!batch_has_room(b, &room) && !batch_make(e, &room, b))
+        return NULL;
+    b->state = BATCH_FILLING;
+    b->picture_count = b->slice_count = b->mbs = b->coeff_blocks = b->bytes = b->lines =
+        b->reserved = b->copy_count = b->heaviest = b->codings = 0;
+    b->staged = 0;
+    b->resident = false;
+    b->fetch = NULL;
+    b->seconds = 0;
+    return b;
+}
+
+uint32_t gpu_entropy_pictures(const struct gpu_entropy_batch *b)
+{
+    return b->room.pictures;
 }
 
 int gpu_entropy_add_picture(struct gpu_entropy_batch *b, uint32_t mb_count, uint32_t coeff_blocks,
                             uint32_t *picture)
 {
-    const struct gpu_entropy_params *p = &b->e->params;
+    const struct entropy_room *p = &b->room;
     if (b->state != BATCH_FILLING || !mb_count)
         return GPU_ERR_INVALID;
     if (b->picture_count == p->pictures || mb_count > p->mbs - b->mbs ||
@@ -57,7 +114,7 @@ int gpu_entropy_add_picture(struct gpu_entropy_batch *b, uint32_t mb_count, uint
 
 uint8_t *gpu_entropy_slice_bytes(struct gpu_entropy_batch *b, size_t most)
 {
-    const struct gpu_entropy_params *p = &b->e->params;
+    const struct entropy_room *p = &b->room;
     if (b->state != BATCH_FILLING || b->slice_count == p->slices || most > p->bytes - b->bytes)
         return NULL;
     b->reserved = (uint32_t)most;
@@ -95,7 +152,7 @@ static uint32_t slice_weight(const struct ent_slice *s)
 int gpu_entropy_add_slice(struct gpu_entropy_batch *b, uint32_t picture,
                           const struct ent_slice *slice, size_t size)
 {
-    const struct gpu_entropy_params *p = &b->e->params;
+    const struct entropy_room *p = &b->room;
     if (b->state != BATCH_FILLING || picture >= b->picture_count || size > b->reserved ||
         !slice_valid(slice, &b->pictures[picture], size))
         return GPU_ERR_INVALID;
@@ -132,7 +189,7 @@ static void record_inputs(struct gpu_entropy_batch *b, struct gpu_submission *s)
     const struct gpu_buffer *to = b->device;
     const uint64_t slices = b->slice_count * sizeof(struct ent_slice);
     VkBufferCopy copies[2] = {{0, 0, slices},
-                              {b->e->params.slices * sizeof(struct ent_slice), 0, b->bytes}};
+                              {b->room.slices * sizeof(struct ent_slice), 0, b->bytes}};
     gpu_work_sync(s, BARRIER_TRANSFER, 0,
                   ENTROPY_BIT(ENT_BIND_SLICES) | ENTROPY_BIT(ENT_BIND_BYTES) |
                       ENTROPY_BIT(ENT_BIND_MOTION) | ENTROPY_BIT(ENT_BIND_COEFFS) |
@@ -163,7 +220,7 @@ static void record_dispatches(struct gpu_entropy_batch *b, struct gpu_submission
                       ENTROPY_BIT(ENT_BIND_LINES) | ENTROPY_BIT(ENT_BIND_STATES));
     g->vk.vkCmdBindDescriptorSets(s->commands, VK_PIPELINE_BIND_POINT_COMPUTE, e->layout->pipeline,
                                   0, 1, &b->set, 0, NULL);
-    const uint32_t push[3] = {b->slice_count, e->params.piece, b->share};
+    const uint32_t push[3] = {b->slice_count, b->piece, b->share};
     g->vk.vkCmdPushConstants(s->commands, e->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0,
                              sizeof(push), push);
     for (uint32_t i = 0; i < ENTROPY_CODINGS; i++)
@@ -196,7 +253,7 @@ static void record_results(struct gpu_entropy_batch *b, struct gpu_submission *s
     const struct gpu_buffer *from = b->device;
     VkBufferCopy copies[2] = {
         {0, 0, b->slice_count * sizeof(struct ent_result)},
-        {0, b->e->params.slices * sizeof(struct ent_result), b->picture_count * sizeof(uint32_t)}};
+        {0, b->room.slices * sizeof(struct ent_result), b->picture_count * sizeof(uint32_t)}};
     gpu_work_sync(s, BARRIER_TRANSFER, ENTROPY_BIT(ENT_BIND_RESULTS) | ENTROPY_BIT(ENT_BIND_COUNTS),
                   ENTROPY_RESULTS);
     g->vk.vkCmdCopyBuffer(s->commands, from[ENT_BIND_RESULTS].buffer, b->results.buffer, 1,
@@ -247,6 +304,14 @@ static uint32_t choose_share(const struct gpu_entropy_batch *b)
     return share;
 }
 
+/* Slices that share a subgroup take longer each: twice as long where four do. So a submission takes
+ * about as long. */
+static uint32_t piece_of(const struct gpu_entropy_batch *b)
+{
+    const uint32_t piece = b->e->params.piece;
+    return b->e->g->info.software ? piece : piece * 2 / (b->share + 1);
+}
+
 static int compare_slices(const void *a, const void *b)
 {
     const struct batch_slice *s = a, *t = b;
@@ -270,8 +335,9 @@ int gpu_entropy_submit(struct gpu_entropy_batch *b)
     if (b->state != BATCH_FILLING || !b->slice_count)
         return GPU_ERR_INVALID;
     b->share = choose_share(b);
+    b->piece = piece_of(b);
     write_slices(b);
-    b->pieces = b->heaviest / b->e->params.piece + 1; /* each but the last weighs that at least */
+    b->pieces = b->heaviest / b->piece + 1; /* each but the last weighs that at least */
     return submit_piece(b);
 }
 
@@ -280,7 +346,7 @@ static void read_results(struct gpu_entropy_batch *b)
 {
     const struct ent_result *results = (const struct ent_result *)b->results.map;
     const uint32_t *coeff_blocks =
-        (const uint32_t *)(b->results.map + b->e->params.slices * sizeof(*results));
+        (const uint32_t *)(b->results.map + b->room.slices * sizeof(*results));
     for (uint32_t i = 0; i < b->picture_count; i++) {
         struct batch_picture *pic = &b->pictures[i];
         pic->coeff_blocks = coeff_blocks[i];
@@ -396,9 +462,9 @@ error:
 static int need_staging(struct gpu_entropy_batch *b)
 {
     const uint64_t size =
-        (uint64_t)b->e->params.mbs *
+        (uint64_t)b->room.mbs *
             (sizeof(struct rec_mb) + sizeof(struct rec_motion) + ENTROPY_SYNTAX_BYTES) +
-        (uint64_t)b->e->params.coeff_blocks * ENTROPY_COEFF_BLOCK_BYTES;
+        (uint64_t)b->room.coeff_blocks * ENTROPY_COEFF_BLOCK_BYTES;
     return b->staging.buffer ? GPU_OK
                              : gpu_buffer_create_for(b->e->g, GPU_USE_ENTROPY, size,
                                                      VK_BUFFER_USAGE_TRANSFER_DST_BIT,

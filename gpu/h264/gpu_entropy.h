@@ -10,7 +10,7 @@
  * fetch_submit -> poll 0 -> end
  *
  * Thread: one at a time for a gpu_entropy and its batches. Other threads may use the struct gpu
- * beside it. A batch allocates its memory when it is first begun.
+ * beside it. A batch allocates its memory when it is begun, and keeps it.
  */
 #ifndef PELTON_GPU_ENTROPY_H
 #define PELTON_GPU_ENTROPY_H
@@ -24,8 +24,9 @@ struct gpu_entropy_batch;
 struct gpu_entropy_params {
     /* in flight at most; each has a queue of its own where the device has so many */
     uint32_t batches;
-    uint32_t pictures, slices, mbs, coeff_blocks, bytes; /* what one batch can hold */
-    uint32_t piece; /* weight of what a submission decodes of a slice; 0: the device's preset */
+    uint32_t pictures, slices, mbs, coeff_blocks, bytes; /* what one batch can hold at most */
+    /* weight of what a submission decodes of a slice with a subgroup to itself; 0: the preset */
+    uint32_t piece;
     const struct ent_tables *tables; /* h264_entropy_tables; copied */
 };
 
@@ -37,8 +38,15 @@ int gpu_entropy_create(struct gpu *g, const struct gpu_entropy_params *params,
 int gpu_entropy_prepare(struct gpu_entropy *e, bool cavlc);
 void gpu_entropy_free(struct gpu_entropy *e); /* waits for submitted batches; NULL allowed */
 
-/* NULL: all are in use, or there is no memory for one more. */
-struct gpu_entropy_batch *gpu_entropy_begin(struct gpu_entropy *e);
+/* A batch with room for so many pictures, and as large a part of all else that a batch can hold.
+ * 0: for the most. One that has less room is made again; it has less where there is no memory.
+ * NULL: all are in use, or there is no memory. */
+struct gpu_entropy_batch *gpu_entropy_begin(struct gpu_entropy *e, uint32_t pictures);
+uint32_t gpu_entropy_pictures(const struct gpu_entropy_batch *b); /* that it has room for */
+/* Bytes of device memory that such a batch would take beside those that exist; 0: it exists. */
+uint64_t gpu_entropy_needs(const struct gpu_entropy *e, uint32_t pictures);
+/* Of all batches that exist. */
+uint64_t gpu_entropy_bytes(const struct gpu_entropy *e);
 /* coeff_blocks: the most that the picture may use; one that needs more fails. GPU_ERR_NOMEM: the
  * batch is full. */
 int gpu_entropy_add_picture(struct gpu_entropy_batch *b, uint32_t mb_count, uint32_t coeff_blocks,

@@ -15,7 +15,7 @@
 #define MOST_THREADS 64    /* of a workgroup, where subgroups are wider */
 
 /* Bytes of each buffer of a batch. */
-static void buffer_sizes(const struct gpu_entropy_params *p, uint64_t sizes[ENT_BINDINGS])
+static void buffer_sizes(const struct entropy_room *p, uint64_t sizes[ENT_BINDINGS])
 {
     /* A slice has a row of edges, or as many as it has macroblocks if these are fewer; so much is
      * read ahead behind the last ones. */
@@ -34,6 +34,32 @@ static void buffer_sizes(const struct gpu_entropy_params *p, uint64_t sizes[ENT_
     sizes[ENT_BIND_STATES] = (uint64_t)p->slices * sizeof(struct ent_state);
 }
 
+/* A part of n, rounded up. */
+static uint32_t part_of(uint32_t n, uint32_t pictures, uint32_t all)
+{
+    return (uint32_t)(((uint64_t)n * pictures + all - 1) / all);
+}
+
+struct entropy_room gpu_entropy_room(const struct gpu_entropy *e, uint32_t pictures)
+{
+    const struct gpu_entropy_params *p = &e->params;
+    uint32_t n = pictures && pictures < p->pictures ? pictures : p->pictures;
+    return (struct entropy_room){.pictures = n,
+                                 .slices = part_of(p->slices, n, p->pictures),
+                                 .mbs = part_of(p->mbs, n, p->pictures),
+                                 .coeff_blocks = part_of(p->coeff_blocks, n, p->pictures),
+                                 .bytes = part_of(p->bytes / 4, n, p->pictures) * 4};
+}
+
+uint64_t gpu_entropy_room_bytes(const struct entropy_room *room)
+{
+    uint64_t sizes[ENT_BINDINGS], sum = 0;
+    buffer_sizes(room, sizes);
+    for (uint32_t i = 0; i < ENT_BINDINGS; i++)
+        sum += i == ENT_BIND_TABLES ? 0 : sizes[i];
+    return sum;
+}
+
 static int create_buffers(struct gpu_entropy_batch *b)
 {
     const VkBufferUsageFlags usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
@@ -42,7 +68,7 @@ static int create_buffers(struct gpu_entropy_batch *b)
     struct gpu *g = b->e->g;
     uint64_t sizes[ENT_BINDINGS];
     int err = GPU_OK;
-    buffer_sizes(&b->e->params, sizes);
+    buffer_sizes(&b->room, sizes);
     for (uint32_t i = 0; i < ENT_BINDINGS; i++)
         if (i != ENT_BIND_TABLES)
             TRY(gpu_buffer_create_for(g, GPU_USE_ENTROPY, sizes[i], usage, GPU_MEMORY_DEVICE,
@@ -66,13 +92,15 @@ static int create_set(struct gpu_entropy_batch *b)
     return err;
 }
 
-int gpu_entropy_batch_create(struct gpu_entropy *e, struct gpu_entropy_batch *b)
+int gpu_entropy_batch_create(struct gpu_entropy *e, const struct entropy_room *room,
+                             struct gpu_entropy_batch *b)
 {
     struct gpu *g = e->g;
     int err = GPU_ERR_NOMEM;
     b->e = e;
-    b->pictures = calloc(e->params.pictures, sizeof(*b->pictures));
-    b->slices = calloc(e->params.slices, sizeof(*b->slices));
+    b->room = *room;
+    b->pictures = calloc(room->pictures, sizeof(*b->pictures));
+    b->slices = calloc(room->slices, sizeof(*b->slices));
     if (!b->pictures || !b->slices)
         goto error;
     TRY(create_buffers(b));
@@ -130,8 +158,9 @@ int gpu_entropy_prepare(struct gpu_entropy *e, bool cavlc)
 
 static bool params_fit(const struct gpu_entropy *e)
 {
+    const struct entropy_room most = gpu_entropy_room(e, 0);
     uint64_t sizes[ENT_BINDINGS];
-    buffer_sizes(&e->params, sizes);
+    buffer_sizes(&most, sizes);
     for (uint32_t i = 0; i < ENT_BINDINGS; i++)
         if (sizes[i] > e->g->limits.maxStorageBufferRange)
             return false;

@@ -28,6 +28,11 @@ enum entropy_state {
 
 enum entropy_coding { ENTROPY_CABAC, ENTROPY_CAVLC, ENTROPY_CODINGS };
 
+/* What a batch can hold. */
+struct entropy_room {
+    uint32_t pictures, slices, mbs, coeff_blocks, bytes;
+};
+
 struct batch_picture {
     uint32_t mb_base, mb_count, coeff_block_base, coeff_block_most;
     uint32_t next_mb;      /* slices cover the picture up to here */
@@ -49,6 +54,7 @@ struct entropy_copy {
 
 struct gpu_entropy_batch {
     struct gpu_entropy *e; /* NULL: not made yet */
+    struct entropy_room room;
     enum entropy_state state;
     uint32_t picture_count, slice_count, mbs, coeff_blocks, bytes, lines;
     struct batch_picture *pictures;
@@ -57,6 +63,7 @@ struct gpu_entropy_batch {
     uint32_t heaviest; /* most weight of a slice, see ENT_PIECE */
     uint32_t pieces;   /* that are left at most */
     uint32_t share;    /* slices of a subgroup */
+    uint32_t piece;    /* weight of what a submission decodes of a slice */
     uint32_t codings;  /* 1 << enum entropy_coding of its slices */
 
     struct gpu_buffer up; /* slices, then bytes, of the host */
@@ -100,7 +107,10 @@ struct gpu_entropy {
 void gpu_entropy_batch_done(void *ctx, const struct gpu_submission *s);
 
 /* gpu_entropy_create.c */
-int gpu_entropy_batch_create(struct gpu_entropy *e, struct gpu_entropy_batch *b);
+struct entropy_room gpu_entropy_room(const struct gpu_entropy *e, uint32_t pictures);
+uint64_t gpu_entropy_room_bytes(const struct entropy_room *room); /* of device memory */
+int gpu_entropy_batch_create(struct gpu_entropy *e, const struct entropy_room *room,
+                             struct gpu_entropy_batch *b);
 void gpu_entropy_batch_free(struct gpu_entropy_batch *b); /* half built or not made: fine */
 
 #endif

@@ -58,7 +58,8 @@
 /* of the largest slice, for each place | simulated */
 #define SPLIT_PLACE_COST         0.5
 #define SPLIT_PICTURES           512            /* pictures of a batch at most | by design */
-#define SPLIT_PICTURES_WIDE      384            /* where memory is not short | measured */
+/* where memory is not short | measured, simulated */
+#define SPLIT_PICTURES_WIDE      256
 /* the least that counts as a whole batch: memory is short of more | measured */
 #define SPLIT_PICTURES_WHOLE     192
 #define SPLIT_MEMORY_PART        6              /* 1/n of device memory for batches | simulated */

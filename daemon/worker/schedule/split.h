@@ -21,6 +21,10 @@
 struct split_capacity {
     uint32_t batches, pictures, mbs, coeff_blocks, bytes, slices;
 };
+/* A batch with room for so many pictures. */
+struct split_capacity split_part(const struct split_capacity *c, uint32_t pictures);
+/* Pictures that the next batch is to have room for. */
+uint32_t split_room(const struct schedule *s, const struct split_capacity *c);
 struct split_capacity split_capacity_of(const struct schedule_setting *setting, unsigned queues);
 /* Batches that may be in work now. One stream leaves the GPU less to choose from. */
 uint32_t split_batches(const struct schedule *s, const struct split_capacity *c);
@@ -35,7 +39,7 @@ uint32_t split_batch_pictures(const struct split_capacity *c, uint32_t mb_count)
 /* The same of the next batch: a few will do before one is measured. */
 uint32_t split_next_pictures(const struct schedule *s, const struct split_capacity *c,
                              uint32_t mb_count);
-uint64_t split_batch_bytes(const struct split_capacity *c); /* of device memory */
+uint64_t split_batch_bytes(const struct split_capacity *c); /* of device memory, about */
 /* So few bytes of video that the GPU is not worth its memory. 0: unknown. */
 bool split_is_short(uint64_t bytes, unsigned coders);
 /* Bytes of device memory for coefficients that wait for reconstruction. */

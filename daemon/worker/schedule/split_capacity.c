@@ -82,6 +82,27 @@ struct split_capacity split_capacity_of(const struct schedule_setting *set, unsi
     return c;
 }
 
+struct split_capacity split_part(const struct split_capacity *c, uint32_t pictures)
+{
+    struct split_capacity part = *c;
+    uint64_t all = c->pictures;
+    if (pictures >= all)
+        return part;
+    part.pictures = pictures;
+    part.mbs = (uint32_t)(c->mbs * (uint64_t)pictures / all);
+    part.coeff_blocks = (uint32_t)(c->coeff_blocks * (uint64_t)pictures / all);
+    part.bytes = (uint32_t)(c->bytes * (uint64_t)pictures / all);
+    part.slices = (uint32_t)(c->slices * (uint64_t)pictures / all);
+    return part;
+}
+
+/* One stream gives the GPU less to choose from, and gains nothing by wider batches. */
+uint32_t split_room(const struct schedule *s, const struct split_capacity *c)
+{
+    bool alone = s->window_count < 2 && !s->split.all;
+    return alone && c->pictures > SPLIT_PICTURES_WHOLE ? SPLIT_PICTURES_WHOLE : c->pictures;
+}
+
 uint64_t split_batch_bytes(const struct split_capacity *c)
 {
     return (uint64_t)c->mbs * SPLIT_MB_BYTES + (uint64_t)c->coeff_blocks * SPLIT_BLOCK_BYTES +

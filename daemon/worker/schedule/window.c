@@ -141,6 +141,8 @@ static uint32_t lookahead_for(const struct schedule *s, uint64_t picture_bytes, 
     if (!depth || s->setting.lookahead || s->setting.software)
         return least;
     windows = windows ? windows : 1;
+    uint32_t alone = tuned(s->setting.tuning.alone, SPLIT_BATCHES_ALONE) * SPLIT_PICTURES_WHOLE;
+    depth = windows < 2 && !s->split.all && depth > alone ? alone : depth;
     uint32_t part =
         s->split.all ? WINDOW_DECODED_PART : tuned(s->setting.tuning.waiting, WINDOW_WAITING_PART);
     uint32_t halves = windows > 1 ? tuned(s->setting.tuning.halves, WINDOW_GPU_HALVES)

@@ -228,7 +228,8 @@ bool entropy_batch_fill(struct entropy_gpu *g, struct entropy_batch *b)
 {
     struct picture *pictures[SPLIT_PICTURES];
     int64_t now = now_ns();
-    b->count = split_choose(&g->engine->schedule, &g->capacity, now, pictures, &b->largest);
+    struct split_capacity room = split_part(&g->capacity, gpu_entropy_pictures(g->next));
+    b->count = split_choose(&g->engine->schedule, &room, now, pictures, &b->largest);
     if (!b->count)
         return false;
     b->begin_ns = b->decoded_ns = now;

@@ -126,7 +126,9 @@ static bool arrays_ready(struct entropy_gpu *g)
 {
     const struct entropy_queue *q = &g->engine->schedule.entropy;
     uint32_t mb_count = q->first->pic->mb_count;
-    uint32_t count = split_next_pictures(&g->engine->schedule, &g->capacity, mb_count);
+    const struct schedule *s = &g->engine->schedule;
+    struct split_capacity room = split_part(&g->capacity, split_room(s, &g->capacity));
+    uint32_t count = split_next_pictures(s, &room, mb_count);
     for (uint32_t i = 0; i < g->capacity.batches; i++)
         count += g->batches[i].phase == BATCH_DECODING ? g->batches[i].count : 0;
     /* and records of the coders' pictures */
@@ -142,7 +144,7 @@ static bool arrays_ready(struct entropy_gpu *g)
 static void entropy_gpu_count(struct entropy_gpu *g)
 {
     uint64_t most;
-    g->engine->entropy_bytes = g->made * split_batch_bytes(&g->capacity) +
+    g->engine->entropy_bytes = (g->gpu ? gpu_entropy_bytes(g->gpu) : 0) +
                                resident_bytes(g->resident, &most) + motion_gpu_memory(g->motion);
 }
 
@@ -157,11 +159,12 @@ static bool next_work(struct entropy_gpu *g)
         return false;
     /* within the budget; once there is room again it goes on */
     uint64_t refused = gpu_memory_refused(e->gpu);
-    if (gpu_memory_wanted(e->gpu) ||
-        (g->busy + 1 > g->made && !gpu_memory_fits(e->gpu, split_batch_bytes(&g->capacity))))
+    uint32_t pictures = split_room(&e->schedule, &g->capacity);
+    uint64_t more = gpu_entropy_needs(g->gpu, pictures);
+    if (gpu_memory_wanted(e->gpu) || (more && !gpu_memory_fits(e->gpu, more)))
         return false;
     engine_unlock(e);
-    g->next = gpu_entropy_begin(g->gpu);
+    g->next = gpu_entropy_begin(g->gpu, pictures);
     engine_lock(e);
     if (g->next && g->busy + 1 > g->made)
         g->made = g->busy + 1;

@@ -126,7 +126,22 @@ void gpu_entropy_free(struct gpu_entropy *e)
     free(e);
 }
 
-struct gpu_entropy_batch *gpu_entropy_begin(struct gpu_entropy *e)
+uint64_t gpu_entropy_bytes(const struct gpu_entropy *e)
+{
+    return 0;
+}
+
+uint64_t gpu_entropy_needs(const struct gpu_entropy *e, uint32_t pictures)
+{
+    return 0;
+}
+
+uint32_t gpu_entropy_pictures(const struct gpu_entropy_batch *b)
+{
+    return b->owner->params.pictures;
+}
+
+struct gpu_entropy_batch *gpu_entropy_begin(struct gpu_entropy *e, uint32_t pictures)
 {
     for (uint32_t i = 0; i < e->batch_count && i < e->params.batches; i++) {
         struct gpu_entropy_batch *b = &e->batches[i];

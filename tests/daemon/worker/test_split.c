@@ -246,6 +246,31 @@ static void test_batches(void **state)
     assert_int_equal(split_batches(&s, &c), SPLIT_BATCHES_BESIDE); /* narrow ones */
 }
 
+/* One stream has narrower ones, unless the GPU is to do all. All that a batch holds is in
+ * proportion. */
+static void test_part(void **state)
+{
+    struct schedule s = {.window_count = 1};
+    struct split_capacity c = capacity_of(ENGINE_ENTROPY_AUTO, 80ull << 30, false, 8), half;
+    assert_int_equal(split_room(&s, &c), SPLIT_PICTURES_WHOLE);
+    s.window_count = 2;
+    assert_int_equal(split_room(&s, &c), SPLIT_PICTURES_WIDE);
+    s.window_count = 1;
+    s.split.all = true;
+    assert_int_equal(split_room(&s, &c), SPLIT_PICTURES_WIDE);
+    half = split_part(&c, c.pictures / 2);
+    assert_int_equal(half.pictures, c.pictures / 2);
+    assert_int_equal(half.mbs, c.mbs / 2);
+    assert_int_equal(half.coeff_blocks, c.coeff_blocks / 2);
+    assert_int_equal(half.bytes, c.bytes / 2);
+    assert_int_equal(half.slices, c.slices / 2);
+    assert_int_equal(half.batches, c.batches);
+    assert_memory_equal(&(struct split_capacity[1]){split_part(&c, c.pictures + 1)}, &c, sizeof(c));
+    c.pictures = 40;
+    s.split.all = false;
+    assert_int_equal(split_room(&s, &c), 40);
+}
+
 /* Unasked, only for what lasts. */
 static void test_worth(void **state)
 {
@@ -482,6 +507,7 @@ int main(void)
         cmocka_unit_test(test_tuning),
         cmocka_unit_test(test_memory_of_others),
         cmocka_unit_test(test_narrow),
+        cmocka_unit_test(test_part),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -253,7 +253,7 @@ static int judge_result(struct entropy *p, const struct h264_picture *pic, enum 
 static int run_batch(struct entropy *p, struct h264_picture **pictures, uint32_t n,
                      enum inputs inputs)
 {
-    struct gpu_entropy_batch *b = gpu_entropy_begin(p->gpu);
+    struct gpu_entropy_batch *b = gpu_entropy_begin(p->gpu, 0);
     struct arrays got[BATCH_PICTURES];
     int err = b ? 0 : GPU_ERR_INVALID;
     for (uint32_t i = 0; i < n && err == 0; i++)

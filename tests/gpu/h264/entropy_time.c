@@ -22,7 +22,7 @@ static size_t picture_bytes(const struct h264_picture *pic)
 
 int entropy_submit(struct entropy *p, uint32_t first, uint32_t n, struct gpu_entropy_batch **out)
 {
-    struct gpu_entropy_batch *b = *out = gpu_entropy_begin(p->gpu);
+    struct gpu_entropy_batch *b = *out = gpu_entropy_begin(p->gpu, 0);
     int err = b ? 0 : GPU_ERR_INVALID;
     for (uint32_t i = first; i < first + n && err == 0; i++) {
         const struct h264_picture *pic = p->pictures[i % p->count];

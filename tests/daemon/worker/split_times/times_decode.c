@@ -124,7 +124,8 @@ static void batch_begin(uint32_t busy)
         b++;
     if (!split_worth(&sim.s))
         return;
-    b->count = split_choose(&sim.s, &sim.capacity, sim_ns(), b->pictures, &b->largest);
+    struct split_capacity room = split_part(&sim.capacity, split_room(&sim.s, &sim.capacity));
+    b->count = split_choose(&sim.s, &room, sim_ns(), b->pictures, &b->largest);
     sim.sum.far += !b->count;
     if (!b->count)
         return;
