@@ -41,9 +41,11 @@ static void batch_sum(struct entropy_gpu *g, const struct entropy_batch *b, int6
 }
 
 /* Slices to the device; from there what has no place on it. */
-static uint64_t bytes_over_bus(const struct picture *p, uint32_t coeff_blocks)
+static uint64_t bytes_over_bus(const struct entropy_batch *b, uint32_t i)
 {
+    const struct picture *p = b->parts[i].picture;
     const struct h264_picture *pic = p->pic;
+    const uint32_t coeff_blocks = b->parts[i].coeff_blocks;
     uint64_t bytes = p->entropy.bytes + pic->slice_count * sizeof(struct ent_slice);
     if (coeff_blocks && p->coeffs == LIVES_HOST)
         bytes += (uint64_t)coeff_blocks * SPLIT_BLOCK_BYTES;
@@ -63,7 +65,7 @@ void entropy_batch_settle(struct entropy_gpu *g, struct entropy_batch *b)
     for (uint32_t i = 0; i < b->count; i++) {
         struct picture *p = b->parts[i].picture;
         late += split_is_late(s, p);
-        session_of(p->window)->stats.bytes_over_bus += bytes_over_bus(p, b->parts[i].coeff_blocks);
+        session_of(p->window)->stats.bytes_over_bus += bytes_over_bus(b, i);
         if (b->parts[i].coeff_blocks)
             gpu_entropy_done(s, p, b->parts[i].coeff_blocks, now);
         else
@@ -87,7 +89,7 @@ void entropy_batch_forget(struct entropy_gpu *g, struct entropy_batch *b)
         motion_gpu_drop(g->motion, b->parts[i].picture);
         if (b->parts[i].coeff_blocks)
             h264_picture_free_arrays(b->parts[i].picture->pic);
-        b->parts[i].picture->records = b->parts[i].picture->coeffs = LIVES_NOWHERE;
+        b->parts[i].records = b->parts[i].coeffs = LIVES_NOWHERE;
         b->parts[i].coeff_blocks = 0;
     }
 }
@@ -129,20 +131,21 @@ int entropy_batch_submit(struct entropy_gpu *g, struct entropy_batch *b)
 }
 
 /* Coefficients stay on the device, or go to the host if it has no room. */
-static bool alloc_arrays(struct entropy_gpu *g, struct picture *p, uint32_t blocks, bool records)
+static bool alloc_arrays(struct entropy_gpu *g, struct entropy_batch *b, uint32_t i,
+                         uint32_t blocks, bool records)
 {
-    struct h264_picture *pic = p->pic;
+    struct h264_picture *pic = b->parts[i].picture->pic;
     uint32_t step = pic->mb_count * SPLIT_BLOCKS_STEP;
     if (g->resident && h264_picture_alloc_blocks(pic, blocks, resident_allocator(g->resident),
                                                  records) == H264_OK) {
         g->sum.stayed++;
-        p->coeffs = LIVES_DEVICE;
+        b->parts[i].coeffs = LIVES_DEVICE;
         return true;
     }
     h264_picture_free_arrays(pic);
     if (h264_picture_alloc_blocks(pic, (blocks + step - 1) / step * step, NULL, records) ==
         H264_OK) {
-        p->coeffs = LIVES_HOST;
+        b->parts[i].coeffs = LIVES_HOST;
         return true;
     }
     h264_picture_free_arrays(pic);
@@ -161,12 +164,12 @@ static int fetch_picture(struct entropy_gpu *g, struct entropy_batch *b, uint32_
         return GPU_OK;
     blocks = blocks ? blocks : 1;
     bool kept = motion_gpu_keep(g->motion, p);
-    if (!alloc_arrays(g, p, blocks, !kept || p->motion.host)) {
+    if (!alloc_arrays(g, b, i, blocks, !kept || p->motion.host)) {
         motion_gpu_drop(g->motion, p);
         return GPU_OK;
     }
     b->parts[i].coeff_blocks = blocks;
-    p->records = kept ? LIVES_DEVICE : LIVES_HOST;
+    b->parts[i].records = kept ? LIVES_DEVICE : LIVES_HOST;
     struct gpu_entropy_target to = {.mbs = arrays->mbs,
                                     .motion = arrays->motion,
                                     .syntax = arrays->syntax,
@@ -197,11 +200,12 @@ void entropy_batch_measure(struct split *split, const struct entropy_batch *b, i
     split_rate_add(&split->gpu_fetch, 1e-9 * (double)(now - b->decoded_ns), 1);
 }
 
-/* Coefficients in host memory count. With the lock. */
 void entropy_batch_keep(struct schedule *s, const struct entropy_batch *b)
 {
     for (uint32_t i = 0; i < b->count; i++) {
         struct picture *p = b->parts[i].picture;
+        p->records = (uint8_t)b->parts[i].records;
+        p->coeffs = (uint8_t)b->parts[i].coeffs;
         if (b->parts[i].coeff_blocks && p->coeffs == LIVES_HOST)
             split_keep_blocks(s, p, b->parts[i].coeff_blocks);
     }
@@ -238,6 +242,7 @@ bool entropy_batch_fill(struct entropy_gpu *g, struct entropy_batch *b)
     for (uint32_t i = 0; i < b->count; i++) {
         b->parts[i].picture = pictures[i];
         b->parts[i].coeff_blocks = 0;
+        b->parts[i].records = b->parts[i].coeffs = LIVES_NOWHERE;
         b->bytes += pictures[i]->entropy.bytes;
     }
     b->phase = BATCH_DECODING;

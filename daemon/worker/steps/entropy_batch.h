@@ -32,6 +32,8 @@ struct entropy_batch {
         struct picture *picture;
         uint32_t index;        /* in the work */
         uint32_t coeff_blocks; /* 0: not decoded there */
+        /* where they will be: the picture's own, once the lock is there */
+        enum picture_lives records, coeffs;
     } parts[SPLIT_PICTURES];
     uint64_t largest; /* weight of the largest slice */
     uint64_t bytes;
@@ -71,7 +73,7 @@ int entropy_batch_submit(struct entropy_gpu *g, struct entropy_batch *b);
 int entropy_batch_advance(struct entropy_gpu *g, struct entropy_batch *b, bool *over);
 /* None of it was decoded there. Without the lock. */
 void entropy_batch_forget(struct entropy_gpu *g, struct entropy_batch *b);
-/* Coefficients in host memory count. With the lock. */
+/* The pictures know where their arrays are. Coefficients in host memory count. With the lock. */
 void entropy_batch_keep(struct schedule *s, const struct entropy_batch *b);
 /* Its speed, once it is over. With the lock. */
 void entropy_batch_measure(struct split *split, const struct entropy_batch *b, int64_t now);
