@@ -57,6 +57,9 @@ class Exposure(NamedTuple):
     histogram: np.ndarray
 
 
+# enum pelton_trace_point
+STEPS = ("parsed", "entropy_begin", "entropy_end", "motion_begin", "motion_end", "submit_begin",
+         "submit_end", "sent", "gpu")
 AE_STATES = ("searching", "converged", "locked")
 
 
@@ -330,6 +333,14 @@ class Frame:
     def decoded_ns(self) -> int:
         """CLOCK_MONOTONIC when it became readable."""
         return self._m.decoded_ns
+
+    @property
+    def steps(self) -> Dict[str, int]:
+        """CLOCK_MONOTONIC in ns of the steps towards it that the daemon has measured, of its last
+        picture: "parsed", "entropy_begin", "entropy_end", "motion_begin", "motion_end",
+        "submit_begin", "submit_end", "sent". "gpu" is how long its batch took. Cameras have
+        none."""
+        return {name: ns for name, ns in zip(STEPS, self._m.trace_ns) if ns}
 
     @property
     def dropped(self) -> Tuple[int, int, int]:

@@ -3,12 +3,13 @@
 """Random clips of many files: clips and frames a second, and pictures decoded for each frame.
 
   clips_speed.py [--clips N] [--files N] [--frames N] [--stride N] [--processes N] [--readers N]
-                 [--batch] [--socket PATH] CLIP...
+                 [--batch | --steps] [--socket PATH] CLIP...
 
 Copies of the clips stand for many files. Readers are threads, so many in each process; each has one
 clip at a time. A first round makes the indexes. The second one is timed, and counts frames alone.
 The third one reads the same clips again, and compares each frame with a decode of the whole file,
-by hashes. With --batch a clip is one array of frames. Without --socket each process has a daemon of
+by hashes. With --batch a clip is one array of frames. --steps tells how long each step towards a
+frame takes, and what the reader does with it. Without --socket each process has a daemon of
 its own. A daemon needs as many streams as there are readers. Exit code 1: a frame differs.
 """
 import argparse, multiprocessing, os, random, shutil, statistics, sys, tempfile, threading, time
@@ -26,8 +27,9 @@ def hashes(stream):
         return out
 
 
-def take(job, batch):
-    """Frames, pictures, seconds until the answer, the first and the last frame."""
+def take(job, batch, steps=None):
+    """Frames, pictures, seconds until the answer, the first and the last frame. steps gets the
+    times of each frame."""
     path, numbers = job
     begin, n, first = time.monotonic(), 0, 0.0
     with pelton.open(path, at=numbers, batch=len(numbers) if batch else 1) as stream:
@@ -35,6 +37,9 @@ def take(job, batch):
         for got in stream:
             n += len(got) if batch else 1
             first = first or time.monotonic()
+            if steps is not None:
+                steps.append({"received": got.received_ns, **got.steps, "decoded": got.decoded_ns,
+                              "taken": time.monotonic_ns()})
             got.close()
         end = time.monotonic()
         return n, stream.stats().pictures, opened - begin, first - begin, end - begin
@@ -69,9 +74,9 @@ def process_main(jobs, args, gate, out):
     use(args.socket)
     each(jobs[:1], 1, lambda job: take(job, args.batch)) # the connection
     gate.wait()
-    begin = time.monotonic()
-    rows = each(jobs, args.readers, lambda job: take(job, args.batch))
-    out.put((begin, time.monotonic(), rows))
+    begin, steps = time.monotonic(), [] if args.steps else None
+    rows = each(jobs, args.readers, lambda job: take(job, args.batch, steps))
+    out.put((begin, time.monotonic(), rows, steps or []))
     gate.wait()
     out.put(each(jobs, args.readers, lambda job: hashes(pelton.open(job[0], at=job[1]))))
 
@@ -92,7 +97,21 @@ def rounds(jobs, args):
         got[n::args.processes] = out.get()
     for process in started:
         process.join()
-    return seconds, [row for t in timed for row in t[2]], got
+    return seconds, [row for t in timed for row in t[2]], got, [s for t in timed for s in t[3]]
+
+
+def print_steps(frames):
+    """From one point in time to the next, of all frames that have both."""
+    spans = {}
+    for times in frames:
+        times.pop("gpu", None)
+        points = sorted(times.items(), key=lambda point: point[1])
+        for (_, before), (name, at) in zip(points, points[1:]):
+            spans.setdefault(name, []).append((at - before) / 1e6)
+    for name, ms in spans.items():
+        ms.sort()
+        print(f"  until {name:14} {statistics.mean(ms):8.3f} ms, p50 {ms[len(ms) // 2]:8.3f}, "
+              f"p90 {ms[len(ms) * 9 // 10]:8.3f}")
 
 
 def main():
@@ -100,7 +119,9 @@ def main():
     for name, value in (("clips", 1000), ("files", 200), ("frames", 16), ("stride", 2),
                         ("processes", 1), ("readers", 16)):
         p.add_argument("--" + name, type=int, default=value)
-    p.add_argument("--batch", action="store_true")
+    what = p.add_mutually_exclusive_group()
+    what.add_argument("--batch", action="store_true")
+    what.add_argument("--steps", action="store_true")
     p.add_argument("--socket", help="of a daemon that runs")
     p.add_argument("clip", nargs="+")
     a = p.parse_args()
@@ -120,7 +141,7 @@ def main():
             first = rng.randrange(len(whole[clip]) - (a.frames - 1) * a.stride)
             jobs.append((file, range(first, first + a.frames * a.stride, a.stride)))
             clip_of.append(clip)
-        seconds, rows, got = rounds(jobs, a)
+        seconds, rows, got, steps = rounds(jobs, a)
     bad = sum(g != [whole[clip][n] for n in job[1]] for g, job, clip in zip(got, jobs, clip_of))
     frames, pictures = (sum(row[i] for row in rows) for i in (0, 1))
     answer, first, last = (1000 * statistics.median(row[i] for row in rows) for i in (2, 3, 4))
@@ -129,6 +150,7 @@ def main():
           f"{a.clips / seconds:.1f} clips/s, {frames / seconds:.0f} frames/s, "
           f"{pictures / frames:.2f} pictures a frame; median of answer, first, last frame: "
           f"{answer:.1f}, {first:.1f}, {last:.1f} ms; {bad} differ")
+    print_steps(steps)
     sys.exit(bool(bad) or frames != a.clips * a.frames)
 
 

@@ -4,7 +4,7 @@
 a running daemon and from a private one. Views are read-only and keep their slot. Failures are
 exceptions with the daemon's text.
 """
-import gc, os, pathlib, pickle, subprocess, sys, tempfile, threading
+import gc, os, pathlib, pickle, subprocess, sys, tempfile, threading, time
 
 from pythontest import ROOT, arguments, check, clip, equal, finish, framemd5, md5, raises, t
 import numpy as np
@@ -69,6 +69,12 @@ def views(daemon, path):
     with pelton.open(path, socket=daemon.socket) as s:
         first = s.read()
         check(first.key and not first.damaged and first.time == 0, repr(first))
+        points = [first.steps[n] for n in ("parsed", "entropy_begin", "entropy_end", "motion_begin",
+                                           "motion_end", "submit_begin", "submit_end")
+                  if n in first.steps]
+        points = [first.received_ns, *points, first.decoded_ns]
+        equal(points, sorted(points), "steps in the order of time")
+        check(first.decoded_ns <= first.steps["sent"] <= time.monotonic_ns(), "then it is sent")
         check(not first.y.flags.writeable and not first.y.flags.owndata, "a read-only view")
         raises(ValueError, lambda: first.y.fill(0), "read-only")
         raises(TypeError, lambda: pickle.dumps(first), "shared memory")
