@@ -217,7 +217,7 @@ def spawner_lost(args):
 
 def main():
     p = t.argparse.ArgumentParser()
-    p.add_argument("--bin", required=True)
+    p.add_argument("--bin", type=t.binaries, required=True)
     p.add_argument("--probe", required=True)
     args = p.parse_args()
     if not processes(args):

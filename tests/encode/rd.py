@@ -298,7 +298,7 @@ def compare_tools(args):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    p.add_argument("--bin", default=t.BINARIES)
+    p.add_argument("--bin", type=t.binaries, default=t.BINARIES)
     p.add_argument("--clips", default=",".join(CLIPS))
     p.add_argument("--frames", type=int, default=12)
     p.add_argument("--jobs", type=int, default=2)
