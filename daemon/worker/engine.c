@@ -78,6 +78,7 @@ static void engine_free(struct engine *e)
     memory_free(&e->memory);
     uv_mutex_destroy(&e->restores);
     uv_mutex_destroy(&e->gpu_opens);
+    engine_lock_log(e);
     engine_lock_destroy(e);
     free(e);
 }
@@ -384,6 +385,7 @@ void engine_leave(struct engine *e)
 {
     engine_lock(e);
     entropy_gpu_leave(e);
+    engine_lock_log(e);
     engine_unlock(e);
 }
 

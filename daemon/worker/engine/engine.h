@@ -43,6 +43,12 @@ struct engine_loop {
     void *closed_ctx;
 };
 
+/* How often threads wanted the lock and somebody had it. With the lock. */
+struct lock_sums {
+    uint64_t taken, waited;
+    int64_t waited_ns, most_ns;
+};
+
 struct engine_threads {
     unsigned cores;       /* of this engine, if no other has work */
     struct coder *coders; /* [cores]; those from schedule.setting.coders on rest */
@@ -59,6 +65,7 @@ struct engine_threads {
     uv_cond_t gpu_coder_work;
     bool gpu_coder_sleeps;
     bool stopping;
+    struct lock_sums sums;
 };
 
 /* Bandwidth of device memory, measured if stages are timed. */
@@ -116,6 +123,8 @@ void engine_lock_destroy(struct engine *e);
 /* The lock. Whoever has work by the schedule's wakes is signalled when it is dropped. */
 void engine_lock(struct engine *e);
 void engine_unlock(struct engine *e);
+/* How much threads waited for it, to the log of work on pelton. With the lock. */
+void engine_lock_log(const struct engine *e);
 /* With the lock, dropped meanwhile; timeout_ns 0: no limit. */
 void engine_wait(struct engine *e, uv_cond_t *cond, uint64_t timeout_ns);
 /* With the lock: signals now. For the device's thread, before it looks at device_signal. */

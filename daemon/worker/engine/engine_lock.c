@@ -9,6 +9,8 @@
 #include "daemon/worker/engine/session_internal.h"
 #include "daemon/worker/schedule/knobs.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #define SIGNALS 64 /* coders that are signalled after the lock is dropped */
@@ -136,9 +138,30 @@ static void engine_delay(const struct engine *e)
 
 void engine_lock(struct engine *e)
 {
+    struct lock_sums *sums = &e->threads.sums;
     if (e->params.delay_seed)
         engine_delay(e);
-    uv_mutex_lock(&e->lock);
+    if (uv_mutex_trylock(&e->lock)) {
+        int64_t begin = now_ns();
+        uv_mutex_lock(&e->lock);
+        int64_t ns = now_ns() - begin;
+        sums->waited++;
+        sums->waited_ns += ns;
+        sums->most_ns = ns > sums->most_ns ? ns : sums->most_ns;
+    }
+    sums->taken++;
+}
+
+void engine_lock_log(const struct engine *e)
+{
+    const struct lock_sums *sums = &e->threads.sums;
+    char line[160];
+    snprintf(line, sizeof(line),
+             "the engine's lock: taken %" PRIu64 " times, waited for %" PRIu64
+             " times, %.3f s in all, %.3f ms at most",
+             sums->taken, sums->waited, 1e-9 * (double)sums->waited_ns,
+             1e-6 * (double)sums->most_ns);
+    engine_log(e, 2, line);
 }
 
 void engine_unlock(struct engine *e)
