@@ -80,7 +80,7 @@ struct gpu_entropy_batch *gpu_entropy_begin(struct gpu_entropy *e, uint32_t pict
         return NULL;
     b->state = BATCH_FILLING;
     b->picture_count = b->slice_count = b->mbs = b->coeff_blocks = b->bytes = b->lines =
-        b->reserved = b->copy_count = b->heaviest = b->codings = 0;
+        b->reserved = b->copy_count = b->codings = 0;
     b->staged = 0;
     b->resident = false;
     b->fetch = NULL;
@@ -167,7 +167,6 @@ int gpu_entropy_add_slice(struct gpu_entropy_batch *b, uint32_t picture,
     s.coeff_block_count = pic->coeff_block_most;
     s.picture = picture;
     s.line = b->lines;
-    b->heaviest = slice_weight(&s) > b->heaviest ? slice_weight(&s) : b->heaviest;
     b->codings |= 1u << entropy_coding(&s);
     b->lines += s.mb_width < s.end_mb - s.first_mb ? s.mb_width : s.end_mb - s.first_mb;
     b->slices[b->slice_count++] = (struct batch_slice){s, slice_weight(&s)};
@@ -308,8 +307,7 @@ static uint32_t choose_share(const struct gpu_entropy_batch *b)
  * about as long. */
 static uint32_t piece_of(const struct gpu_entropy_batch *b)
 {
-    const uint32_t piece = b->e->params.piece;
-    return b->e->g->info.software ? piece : piece * 2 / (b->share + 1);
+    return b->e->g->info.software ? ENT_PIECE_SOFTWARE : 2 * ENT_PIECE / (b->share + 1);
 }
 
 static int compare_slices(const void *a, const void *b)
@@ -337,7 +335,7 @@ int gpu_entropy_submit(struct gpu_entropy_batch *b)
     b->share = choose_share(b);
     b->piece = piece_of(b);
     write_slices(b);
-    b->pieces = b->heaviest / b->piece + 1; /* each but the last weighs that at least */
+    b->pieces = b->slices[0].weight / b->piece + 1; /* each but the last weighs that at least */
     return submit_piece(b);
 }
 

@@ -25,9 +25,7 @@ struct gpu_entropy_params {
     /* in flight at most; each has a queue of its own where the device has so many */
     uint32_t batches;
     uint32_t pictures, slices, mbs, coeff_blocks, bytes; /* what one batch can hold at most */
-    /* weight of what a submission decodes of a slice with a subgroup to itself; 0: the preset */
-    uint32_t piece;
-    const struct ent_tables *tables; /* h264_entropy_tables; copied */
+    const struct ent_tables *tables;                     /* h264_entropy_tables; copied */
 };
 
 /* GPU_ERR_FEATURE where the device cannot hold such batches in one buffer each. */

@@ -186,8 +186,6 @@ int gpu_entropy_create(struct gpu *g, const struct gpu_entropy_params *params,
         return GPU_ERR_NOMEM;
     e->g = g;
     e->params = *params;
-    if (!e->params.piece)
-        e->params.piece = g->info.software ? ENT_PIECE_SOFTWARE : ENT_PIECE;
     e->threads = g->info.subgroup_size < MOST_THREADS ? g->info.subgroup_size : MOST_THREADS;
     if (!params_fit(e)) {
         err = GPU_ERR_FEATURE;

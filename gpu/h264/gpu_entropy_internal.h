@@ -58,13 +58,12 @@ struct gpu_entropy_batch {
     enum entropy_state state;
     uint32_t picture_count, slice_count, mbs, coeff_blocks, bytes, lines;
     struct batch_picture *pictures;
-    struct batch_slice *slices;
-    uint32_t reserved; /* by gpu_entropy_slice_bytes */
-    uint32_t heaviest; /* most weight of a slice, see ENT_PIECE */
-    uint32_t pieces;   /* that are left at most */
-    uint32_t share;    /* slices of a subgroup */
-    uint32_t piece;    /* weight of what a submission decodes of a slice */
-    uint32_t codings;  /* 1 << enum entropy_coding of its slices */
+    struct batch_slice *slices; /* once submitted, the heaviest first */
+    uint32_t reserved;          /* by gpu_entropy_slice_bytes */
+    uint32_t pieces;            /* that are left at most */
+    uint32_t share;             /* slices of a subgroup */
+    uint32_t piece;             /* weight of what a submission decodes of a slice */
+    uint32_t codings;           /* 1 << enum entropy_coding of its slices */
 
     struct gpu_buffer up; /* slices, then bytes, of the host */
     struct gpu_buffer device[ENT_BINDINGS];
