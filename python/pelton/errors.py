@@ -88,7 +88,7 @@ class LimitReached(Error):
     code = -17
 
 
-class SlotsExhausted(LimitReached):
+class SlotsExhausted(Error):
     """The program holds every slot of the stream's memory, so no frame can come."""
     code = -17
 
