@@ -77,11 +77,8 @@ static void kept_start(struct named_source *n, uint64_t now_ms)
     bool room = resting_make_room(b);
     struct broker_stream *s = room ? keeper_stream(n) : NULL;
     n->kept.opened_ms = now_ms;
-    if (!room) {
-        failure.code = PELTON_ERR_LIMIT;
-        wire_copy(failure.cause, sizeof(failure.cause),
-                  "the daemon has as many streams open as it may have");
-    }
+    if (!room)
+        resting_refuse(b, &failure);
     if (s && source_admit(s, &none, now_ms, &failure) == 0)
         return;
     if (s && n->kept.stream) {

@@ -18,7 +18,6 @@
 
 #include "daemon/log.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -31,19 +30,11 @@ static void request_refuse(struct client *c, const struct frame *f, int code, co
     client_error(c, f->h.request_id, f->h.object_id, &failure, retryable);
 }
 
-static void request_refuse_open(struct client *c, const struct frame *f)
-{
-    struct pelton_failure failure = {.code = PELTON_ERR_LIMIT,
-                                     .cause = "the daemon has as many streams open as it may have"};
-    snprintf(failure.hint, sizeof(failure.hint), "close others, or raise %s, now %" PRIu64,
-             quota_names[QUOTA_STREAMS], quota_limit(QUOTA_STREAMS, c->broker->settings));
-    client_error(c, f->h.request_id, f->h.object_id, &failure, true);
-}
-
 /* Takes the body over: it becomes the stream's. */
 static void request_open(struct client *c, struct frame *f, ProtobufCMessage *body)
 {
     struct broker *b = c->broker;
+    struct pelton_failure failure = {0};
     const char *why = NULL;
     if (f->h.object_id == 0 || id_table_find(&c->streams, f->h.object_id)) {
         why = "an object number is 0 or in use";
@@ -51,7 +42,8 @@ static void request_open(struct client *c, struct frame *f, ProtobufCMessage *bo
         why = "a probe without its source";
     } else if (!resting_make_room(b)) {
         wire_free(body);
-        request_refuse_open(c, f);
+        resting_refuse(b, &failure);
+        client_error(c, f->h.request_id, f->h.object_id, &failure, true);
         return;
     }
     struct broker_stream *s = why ? NULL : stream_create(c, f, body);
@@ -61,7 +53,6 @@ static void request_open(struct client *c, struct frame *f, ProtobufCMessage *bo
                        why ? why : "out of memory", true);
         return;
     }
-    struct pelton_failure failure = {0};
     if (source_admit(s, f, uv_now(&b->loop), &failure) < 0) {
         client_error(c, f->h.request_id, f->h.object_id, &failure, false);
         stream_close(s);

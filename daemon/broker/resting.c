@@ -21,6 +21,9 @@
 #include "daemon/log.h"
 #include "daemon/monotonic.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 /* A reader that gives slots back more often is at work. */
 #define STILL_NS 100000000
 /* Rests that double this, for memory. */
@@ -95,6 +98,14 @@ bool resting_make_room(struct broker *b)
 {
     return place_find(b) ||
            quota_admits(QUOTA_STREAMS, b->settings, &b->quotas, resting_places_used(b));
+}
+
+void resting_refuse(const struct broker *b, struct pelton_failure *out)
+{
+    *out = (struct pelton_failure){.code = PELTON_ERR_LIMIT,
+                                   .cause = "the daemon has as many streams open as it may have"};
+    snprintf(out->hint, sizeof(out->hint), "close others, or raise %s, now %" PRIu64,
+             quota_names[QUOTA_STREAMS], quota_limit(QUOTA_STREAMS, b->settings));
 }
 
 void resting_step(struct broker *b)
