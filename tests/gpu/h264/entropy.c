@@ -202,9 +202,9 @@ static int fetch(struct entropy *p, struct gpu_entropy_batch *b, struct h264_pic
     return err ? err : read_resident(p, b, n, got);
 }
 
-/* Whether the GPU has no excuse: on llvmpipe the threads of a subgroup can go through so many
- * iterations of loops (entropy.comp), here estimated for a piece of each of its slices, and the row
- * that ends it, of four times the mean. */
+/* Whether the GPU has no excuse. On llvmpipe the threads of a subgroup can go through so many
+ * iterations of loops (entropy.comp). Here they are estimated for a piece of each of its slices,
+ * and the row that ends it, of four times the mean. */
 static bool must_pass(const struct entropy *p, const struct h264_picture *pic, uint32_t share)
 {
     for (uint32_t i = 0; i < pic->slice_count; i++) {
