@@ -28,6 +28,7 @@
  * Exit code: 0, or minus the session's failure code.
  */
 #include "daemon/worker/session.h"
+#include "tests/tools/crash.h"
 
 #include <fcntl.h>
 #include <getopt.h>
@@ -423,6 +424,7 @@ int main(int argc, char **argv)
         .timestamps = true, .gpu_motion = true, .live_clocks = true, .tune = true, .log = log_line};
     struct engine *e;
     uv_loop_t loop;
+    crash_trace_enable();
     opt.open.start_us = opt.open.duration_us = -1;
     opt.gpu = (struct gpu_params){.device = "cpu", .timestamps = true, .log = log_line};
     for (int c; (c = getopt_long(argc, argv, "o:", options, NULL)) >= 0;)

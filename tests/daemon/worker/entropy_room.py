@@ -33,6 +33,12 @@ def differ(got, want):
     return got[0] != want[0] or t.session_difference(got[1], want[1], True)
 
 
+def told(got, text):
+    """Of a failure: the exit code, validation's messages, and the end of what was said."""
+    messages = [line for line in text.splitlines() if "validation: " in line]
+    return "\n".join([f"exit code {got[0]}", *messages[:8], text.strip()[-3000:]])
+
+
 def damaged(path, rng):
     data = bytearray(pathlib.Path(path).read_bytes())
     for _ in range(4):
@@ -52,7 +58,7 @@ def check_slabs(program, path):
     print(f"in slabs: {found[0]} pictures by the device")
     if differ(got, want) or not found[0]:
         failures.append(f"{path}: other frames in slabs, or none by the device: "
-                        f"{text.strip()[-300:]}")
+                        f"{told(got, text)}")
 
 
 def check(program, path, rooms, total):
@@ -63,7 +69,7 @@ def check(program, path, rooms, total):
         total[queues, room] = [a + b for a, b in zip(total[queues, room], found)]
         if differ(got, want) or "validation: " in text:
             failures.append(f"{path}: other frames, or validation messages, with "
-                            f"PELTON_QUEUES={queues}, room of {room} KiB: {text.strip()[-300:]}")
+                            f"PELTON_QUEUES={queues}, room of {room} KiB: {told(got, text)}")
 
 
 def main():
