@@ -71,6 +71,20 @@ static void stop_threads(struct engine *e)
     coders_free(e);
 }
 
+/* What its threads did, to the log of work on pelton. */
+static void log_sums(const struct engine *e)
+{
+    char line[400];
+    const struct device_sums *sums = &e->threads.device_sums;
+    if (sums->batches) {
+        device_sums_text(sums, line, sizeof(line));
+        engine_log(e, 2, line);
+        device_sums_submitting(sums, line, sizeof(line));
+        engine_log(e, 2, line);
+    }
+    engine_lock_log(e);
+}
+
 static void engine_free(struct engine *e)
 {
     live_sources_free(e->live);
@@ -78,7 +92,7 @@ static void engine_free(struct engine *e)
     memory_free(&e->memory);
     uv_mutex_destroy(&e->restores);
     uv_mutex_destroy(&e->gpu_opens);
-    engine_lock_log(e);
+    log_sums(e);
     engine_lock_destroy(e);
     free(e);
 }
@@ -385,7 +399,7 @@ void engine_leave(struct engine *e)
 {
     engine_lock(e);
     entropy_gpu_leave(e);
-    engine_lock_log(e);
+    log_sums(e);
     engine_unlock(e);
 }
 

@@ -15,4 +15,12 @@ static inline int64_t gpu_clock_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+/* What began at *since is over, the next thing begins. */
+static inline void gpu_clock_add(double *seconds, int64_t *since)
+{
+    const int64_t now = gpu_clock_ns();
+    *seconds += 1e-9 * (double)(now - *since);
+    *since = now;
+}
+
 #endif

@@ -8,6 +8,7 @@
  * with invalid arguments submits nothing; an error while recording leaves earlier chunks running
  * and gives no ticket; a lost device makes every later call fail with GPU_ERR_LOST.
  */
+#include "gpu/engine/gpu_clock.h"
 #include "gpu/h264/recon_internal.h"
 
 #include <string.h>
@@ -30,6 +31,14 @@ void recon_pass_times(struct recon *r, double seconds[RECON_MAX_PASSES])
     pthread_mutex_lock(&r->lock);
     memcpy(seconds, r->pass_seconds, sizeof(r->pass_seconds));
     pthread_mutex_unlock(&r->lock);
+}
+
+void recon_step_seconds(struct recon *r, double seconds[RECON_STEPS])
+{
+    for (int i = 0; i < RECON_STEPS; i++) {
+        seconds[i] += r->step_seconds[i];
+        r->step_seconds[i] = 0;
+    }
 }
 
 void recon_times(struct recon *r, struct recon_times *out)
@@ -195,10 +204,13 @@ int recon_submit(struct recon *r, const struct recon_picture *pictures, uint32_t
     if (err < 0)
         goto error;
     struct recon_item *items = r->items;
+    double *steps = r->step_seconds;
     for (bool last = false; !last;) {
         struct recon_chunk chunk;
         struct gpu_submission *s = NULL;
+        int64_t since = gpu_clock_ns();
         TRY(gpu_work_begin(r->work, UINT64_MAX, &s));
+        gpu_clock_add(&steps[RECON_STEP_BEGIN], &since);
         struct recon_flight *f = &r->flights[s->index];
         uint64_t room = r->upload_capacity;
         f->s = s;
@@ -210,9 +222,13 @@ int recon_submit(struct recon *r, const struct recon_picture *pictures, uint32_t
         } while (err == RECON_NARROWER);
         last = chunk.picture_count == n && chunk.delivery_count == m;
         f->ends = last;
+        gpu_clock_add(&steps[RECON_STEP_PREPARE], &since);
         recon_chunk_pack(r, f, &chunk);
+        gpu_clock_add(&steps[RECON_STEP_PACK], &since);
         recon_record(r, f, &chunk);
+        gpu_clock_add(&steps[RECON_STEP_RECORD], &since);
         TRY(gpu_work_play(f->s, &r->steps));
+        gpu_clock_add(&steps[RECON_STEP_PLAY], &since);
         if (chunk.shape.pictures) {
             r->begun.slot = pictures[0].slot;
             r->begun.rows = chunk.shape.unfinished ? chunk.row_end : 0;

@@ -133,6 +133,17 @@ bool recon_takes_rows(const struct recon *r, const struct rec_view *view);
  * Blocks while `flight` batches are in flight. *ticket counts up from 1. */
 int recon_submit(struct recon *r, const struct recon_picture *pictures, uint32_t n,
                  const struct recon_delivery *deliveries, uint32_t m, uint64_t *ticket);
+/* What recon_submit does, one after the other. */
+enum recon_step {
+    RECON_STEP_BEGIN,   /* a flight is free; what is done is noted */
+    RECON_STEP_PREPARE, /* planned; pipelines and room are made */
+    RECON_STEP_PACK,    /* records that lie in no arena go to staging */
+    RECON_STEP_RECORD,  /* as data */
+    RECON_STEP_PLAY,    /* commands are recorded and submitted */
+    RECON_STEPS
+};
+/* Adds the seconds of each step since the last call. Thread: that of recon_submit. */
+void recon_step_seconds(struct recon *r, double seconds[RECON_STEPS]);
 /* Highest ticket whose batch has finished (frames readable by host, slots reusable); never blocks.
  * Thread: any. */
 uint64_t recon_done(struct recon *r);

@@ -172,6 +172,7 @@ struct recon {
 
     struct recon_flight flights[RECON_MAX_FLIGHT];
     uint32_t flight_count;
+    double step_seconds[RECON_STEPS];
     /* the last batch has reconstructed these rows of the slot's picture; 0: all of its pictures */
     struct {
         uint32_t slot, rows;

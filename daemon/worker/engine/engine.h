@@ -18,6 +18,7 @@
 #include "daemon/worker/memory/host_memory.h"
 #include "daemon/worker/schedule/schedule.h"
 #include "daemon/worker/session.h"
+#include "daemon/worker/engine/device_sums.h"
 #include "gpu/tune/tune.h"
 
 #include <stdatomic.h>
@@ -66,6 +67,7 @@ struct engine_threads {
     bool gpu_coder_sleeps;
     bool stopping;
     struct lock_sums sums;
+    struct device_sums device_sums;
 };
 
 /* Bandwidth of device memory, measured if stages are timed. */

@@ -220,7 +220,8 @@ uint32_t batches_most(const struct schedule *s)
     bool fewer = s->setting.software;
     for (const struct window *w = s->windows; w && !fewer; w = w->next)
         fewer = w->live;
-    return BATCHES_IN_FLIGHT - fewer;
+    uint32_t most = tuned(s->setting.tuning.flight, BATCHES_IN_FLIGHT);
+    return most > 1 ? most - fewer : most;
 }
 
 static bool window_takes_part(const struct window *w, const struct slots *st)

@@ -49,6 +49,8 @@ static const struct tuning_name names[] = {
     NAME(rows, 64),
     NAME(packed, PACKED_LEVELS),
     NAME(fetch, FETCH_NEEDED),
+    NAME(width, 256),
+    NAME(flight, BATCHES_IN_FLIGHT),
 };
 
 static const struct tuning_name *name_find(const char *text, size_t size)

@@ -32,6 +32,7 @@ struct split_tuning {
     uint32_t rows;                 /* parts of a live picture of one slice; 1: it is one */
     uint32_t packed;               /* enum split_packed */
     uint32_t fetch;                /* enum split_fetch */
+    uint32_t width, flight;        /* pictures of a batch of reconstruction; batches in flight */
 };
 /* A batch has slices of like weight, or as many bytes as it can for the time of the GPU. */
 enum split_choice { CHOICE_ALIKE = 1, CHOICE_BYTES };

@@ -19,15 +19,19 @@
 
 static bool device_round(struct engine *e)
 {
+    struct device_sums *sums = &e->threads.device_sums;
     bool any = false;
     e->schedule.store_waits = false;
+    device_sums_step(sums, DEVICE_COMPLETES);
     for (struct slots *st = e->schedule.stores; st; st = st->next)
         any |= store_complete(e, store_of(st));
+    device_sums_step(sums, DEVICE_TENDS);
     for (struct session *s = e->sessions; s; s = s->next)
         any |= !s->lavc && session_tend(e, s);
     if (!e->schedule.store_waits)
         stores_want_nothing(e);
     uint32_t most = batches_most(&e->schedule);
+    device_sums_step(sums, DEVICE_COLLECTS);
     for (struct slots *st = e->schedule.stores; st; st = st->next)
         any |= store_grow(e, store_of(st));
     for (struct slots *st = e->schedule.stores; st; st = st->next)
@@ -173,12 +177,14 @@ static void sleep_until_news(struct engine *e)
     struct store *busy = oldest_in_flight(e);
     engine_signal(e);
     if (!busy) {
+        device_sums_step(&e->threads.device_sums, DEVICE_RESTS);
         sleep_without_batches(e);
         return;
     }
     uint64_t ticket = busy->first->ticket;
     bool awaited = busy->first->awaited,
          full = busy->slots.in_flight >= batches_most(&e->schedule) && !e->schedule.stores->next;
+    device_sums_step(&e->threads.device_sums, full ? DEVICE_WAITS_ROOM : DEVICE_WAITS_MORE);
     engine_unlock(e);
     double cpu = thread_cpu_seconds();
     int err = 0;

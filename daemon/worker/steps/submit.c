@@ -46,6 +46,8 @@ static void submission_complete(struct engine *e, struct store *st, struct submi
     int64_t now = now_ns(), gpu = gpu_ns(&st->times, &times);
     engine_lock(e);
     st->times = times;
+    recon_step_seconds(st->recon, e->threads.device_sums.submitting);
+    device_sums_batch(&e->threads.device_sums, b->count, sub->delivery_count);
     for (uint32_t i = 0; i < b->count; i++)
         if (b->entries[i].picture)
             picture_move(b->entries[i].picture, EDGE_COMPLETE);
@@ -224,11 +226,13 @@ bool store_submit(struct engine *e, struct store *st)
     if (!sub)
         return false;
     e->schedule.serial++;
+    device_sums_step(&e->threads.device_sums, DEVICE_SUBMITS);
     engine_unlock(e);
     int err = recon_submit(st->recon, sub->pictures, sub->batch.count, sub->deliveries,
                            sub->delivery_count, &sub->ticket);
     int64_t end = now_ns();
     engine_lock(e);
+    device_sums_step(&e->threads.device_sums, DEVICE_COLLECTS);
     for (uint32_t i = 0; i < sub->delivery_count; i++) {
         sub->to[i].delivery->frame.trace[PELTON_TRACE_SUBMIT_BEGIN] = begin;
         sub->to[i].delivery->frame.trace[PELTON_TRACE_SUBMIT_END] = end;

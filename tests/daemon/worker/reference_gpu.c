@@ -428,6 +428,10 @@ int recon_wait(struct recon *r, uint64_t ticket, uint64_t timeout_ns)
     return 0;
 }
 
+void recon_step_seconds(struct recon *r, double seconds[RECON_STEPS])
+{
+}
+
 void recon_times(struct recon *r, struct recon_times *out)
 {
     *out = r->times;
