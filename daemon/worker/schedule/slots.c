@@ -71,13 +71,14 @@ uint32_t slots_for(const struct schedule *s, const struct slots_wish *wish)
         return base + extra;
     uint64_t limit = slots_limit(s, &wish->key);
     uint64_t all = frame_bytes(&wish->key, samples_per_mb[wish->key.chroma_format_idc & 3]);
-    uint64_t want = set->lookahead ? (uint64_t)SLOTS_SHARES * (base + extra) : SLOTS_MOST;
+    uint64_t most = SLOTS_MOST * (uint64_t)window_small_times(s, all, SPLIT_HD_MBS * 384ull);
+    uint64_t want = set->lookahead ? (uint64_t)SLOTS_SHARES * (base + extra) : most;
     uint64_t fit = set->device_memory / tuned(set->tuning.slots, SLOTS_MEMORY_PART) / all;
     uint64_t least = base + (extra < SLOTS_EXTRA ? extra : SLOTS_EXTRA), tight = 2 * fit;
     if (least > tight)
         least = tight > base ? tight : base + 1;
     fit = fit > limit ? limit : fit;
-    want = want > SLOTS_MOST ? SLOTS_MOST : want;
+    want = want > most ? most : want;
     want = want > fit ? fit : want;
     return want < least ? (uint32_t)least : (uint32_t)want;
 }

@@ -51,6 +51,7 @@ static const struct tuning_name names[] = {
     NAME(fetch, FETCH_NEEDED),
     NAME(width, 256),
     NAME(flight, BATCHES_IN_FLIGHT),
+    NAME(small, 64),
 };
 
 static const struct tuning_name *name_find(const char *text, size_t size)

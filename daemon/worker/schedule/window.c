@@ -43,6 +43,11 @@ void window_close(struct window *w)
 
 static const uint32_t samples_per_mb[4] = {256, 384, 512, 768};
 
+/* window_picture_bytes of 4:2:0 of 8 bits */
+#define HD_PICTURE_BYTES                                                                           \
+    (SPLIT_HD_MBS * (uint64_t)(sizeof(struct rec_mb) + sizeof(struct rec_motion) +                 \
+                               sizeof(struct h264_mb_syntax) + 384 * 2))
+
 static bool has_wide_levels(const struct h264_sps *sps)
 {
     return sps->bit_depth[0] > 8 || sps->bit_depth[1] > 8;
@@ -116,6 +121,13 @@ static uint32_t software_arrays(uint64_t picture_bytes)
                                          : (uint32_t)fit;
 }
 
+uint32_t window_small_times(const struct schedule *s, uint64_t bytes, uint64_t hd_bytes)
+{
+    uint64_t most = tuned(s->setting.tuning.small, WINDOW_SMALL), times = hd_bytes / bytes;
+    times = times < most ? times : most;
+    return times ? (uint32_t)times : 1;
+}
+
 /* More than keeps the coders busy would only wait: it costs latency, and memory to be pinned. */
 uint32_t window_arrays_for(const struct schedule *s, uint64_t picture_bytes, uint32_t windows)
 {
@@ -127,7 +139,8 @@ uint32_t window_arrays_for(const struct schedule *s, uint64_t picture_bytes, uin
     uint64_t most =
         (uint64_t)tuned(s->setting.tuning.ahead, WINDOW_AHEAD_PER_CODER) * s->setting.coders;
     most = most > WINDOW_AHEAD_MOST ? WINDOW_AHEAD_MOST : most;
-    most = (most < WINDOW_AHEAD_LEAST ? WINDOW_AHEAD_LEAST : most) / windows;
+    most = most < WINDOW_AHEAD_LEAST ? WINDOW_AHEAD_LEAST : most;
+    most = most * window_small_times(s, picture_bytes, HD_PICTURE_BYTES) / windows;
     uint64_t fit = s->setting.window_budget / windows / picture_bytes;
     fit = fit > most ? most : fit;
     return fit < WINDOW_LEAST ? WINDOW_LEAST : (uint32_t)fit;

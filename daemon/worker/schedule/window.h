@@ -119,6 +119,8 @@ struct h264_picture *window_retire(struct window *w);
 void window_output(struct window *w, struct output *out); /* the next one in output order */
 /* Outputs that nobody has submitted leave after abort: the next one; NULL: none. */
 struct output *window_drop_output(struct window *w);
+/* Bounds that count pictures are for 1920x1088: so many times as many smaller ones take no more. */
+uint32_t window_small_times(const struct schedule *s, uint64_t bytes, uint64_t hd_bytes);
 /* Pictures of each of so many windows that may be begun ahead of reconstruction. */
 uint32_t window_arrays_for(const struct schedule *s, uint64_t picture_bytes, uint32_t windows);
 

@@ -9,6 +9,7 @@ whole: all but entropy decoding on the GPU, which is the other part. Two tests, 
 Exit code 77 without ffmpeg with libx264.
 """
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -241,6 +242,15 @@ def on_gpu(text):
     return int(text.split(" pictures")[0].split()[-1])
 
 
+def log_of_batches(clip, frames):
+    """What the log says of reconstruction adds up to the frames of the clip."""
+    found = re.search(r"reconstruction: (\d+) batches, ([\d.]+) pictures and ([\d.]+) frames each",
+                      run("--stats", clip).stderr)
+    n, pictures, delivered = map(float, found.groups()) if found else (0, 0, 0)
+    for what, each in (("pictures", pictures), ("frames", delivered)):
+        expect(f"{what} of batches", abs(n * each - len(frames)) <= 0.005 * n + 1e-6, True)
+
+
 def entropy(clip, base, whole, frames):
     """Entropy decoding by the GPU's stand-in: beside the CPU and alone, with pictures it gives up,
     with its loss, with ends at any point."""
@@ -297,6 +307,7 @@ def sessions(clip, base, whole, frames):
     options(clip, frames)
     bad_inputs(clip, os.path.dirname(base))
     interlaced(base)
+    log_of_batches(clip, frames)
     ends(clip, frames)
     damage(clip, base)
     no_memory(base)

@@ -329,6 +329,9 @@ static void test_in_flight(void **state)
 {
     struct world *w = world(false);
     assert_int_equal(batches_most(&w->s), BATCHES_IN_FLIGHT);
+    w->s.setting.tuning.flight = 1;
+    assert_int_equal(batches_most(&w->s), 1);
+    w->s.setting.tuning.flight = 0;
     w->windows[1].live = true;
     assert_int_equal(batches_most(&w->s), BATCHES_IN_FLIGHT - 1);
     world_free(w);

@@ -312,8 +312,37 @@ static void test_size_of_a_store(void **state)
     assert_int_equal(slots_batch_width(&w->s, 1280), BATCH_WIDTH);
     assert_int_equal(slots_batch_width(&w->s, 5), 1); /* few slots, narrow batches */
     assert_int_equal(slots_batch_width(&w->s, 64), 16);
+    w->s.setting.tuning.width = 128;
+    assert_int_equal(slots_batch_width(&w->s, 1280), 128);
     w->s.setting.batch = 8;
     assert_int_equal(slots_batch_width(&w->s, 5), 5);
+    world_free(w);
+}
+
+/* Bounds that count pictures are higher for small ones, as far as memory and the device allow. */
+static void test_small_pictures(void **state)
+{
+    struct world *w = world(40);
+    struct h264_sps hd = w->sps;
+    hd.mb_width = 120;
+    hd.mb_height = 68;
+    struct slots_wish wish = slots_wish_of(&w->windows[0], &w->sps);
+    const uint64_t small = window_picture_bytes(&w->sps, w->sps.mb_width * w->sps.mb_height),
+                   large = window_picture_bytes(&hd, SPLIT_HD_MBS);
+    w->s.setting = (struct schedule_setting){.coders = 16,
+                                             .image_layers = 4096,
+                                             .device_memory = 64ull << 30,
+                                             .window_budget = 8ull << 30};
+    const uint32_t few = window_arrays_for(&w->s, small, 16);
+    assert_int_equal(few, 16 * WINDOW_AHEAD_PER_CODER / 16);
+    w->s.setting.tuning.small = 3;
+    assert_int_equal(window_arrays_for(&w->s, small, 16), 3 * few);
+    assert_int_equal(window_arrays_for(&w->s, large, 16), few);
+    assert_int_equal(slots_for(&w->s, &wish), 3 * SLOTS_MOST);
+    w->s.setting.image_layers = 2048;
+    assert_int_equal(slots_for(&w->s, &wish), 2048);
+    w->s.setting.window_budget = 16 * 10 * small;
+    assert_int_equal(window_arrays_for(&w->s, small, 16), 10);
     world_free(w);
 }
 
@@ -424,6 +453,7 @@ int main(void)
         cmocka_unit_test(test_eras),
         cmocka_unit_test(test_idle_stores),
         cmocka_unit_test(test_size_of_a_store),
+        cmocka_unit_test(test_small_pictures),
         cmocka_unit_test(test_growth),
         cmocka_unit_test(test_growth_feeds),
         cmocka_unit_test(test_first_slots),
