@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Shared by gpu_entropy.c and gpu_entropy_create.c: batches and their resources.
+ * Shared by the files of gpu_entropy: batches and their resources.
  */
 #ifndef PELTON_GPU_ENTROPY_INTERNAL_H
 #define PELTON_GPU_ENTROPY_INTERNAL_H
