@@ -70,6 +70,16 @@ class Daemon:
         t.wait_until(lambda: "device " in self.said(), 60)
         self.worker = t.workers(self.process.pid)[0]
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        """Also where a check went wrong it does not outlive the test."""
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self.log.close()
+
     def said(self):
         return (self.folder / "log").read_text()
 
@@ -100,8 +110,7 @@ def compare(who, found, expected, version):
 
 
 def processes(args):
-    with tempfile.TemporaryDirectory() as folder:
-        d = Daemon(args, folder)
+    with tempfile.TemporaryDirectory() as folder, Daemon(args, folder) as d:
         said = re.search(r"peltond: sandbox: (.*)", d.said())
         check(said is not None, "the log tells of the sandbox")
         if "no seccomp" in said[1]:
@@ -136,8 +145,7 @@ def processes(args):
 
 
 def without(args):
-    with tempfile.TemporaryDirectory() as folder:
-        d = Daemon(args, folder, "sandbox=false")
+    with tempfile.TemporaryDirectory() as folder, Daemon(args, folder, "sandbox=false") as d:
         check("sandbox" not in d.said() and d.filters(d.process.pid) == 0,
               "sandbox=false: there is none")
         check(d.filters(d.worker) == 0, "sandbox=false: none in the worker")
@@ -163,27 +171,27 @@ def camera(args, folder, uri, **more):
     config.write_text("version: 1\nsources:\n  cam:\n    {uri: \"%s\", size: 160x120, fps: 25}\n"
                       % uri)
     kind = uri.split(":")[0]
-    d = Daemon(args, folder, str(config), **more)
-    words = [f"{args.bin}/pelton", "pipe", "--socket", d.socket, "-loglevel", "error", "cam"]
-    reader = subprocess.Popen(words, stdout=subprocess.PIPE)
-    size = 160 * 120 * 3 // 2
-    check(len(reader.stdout.read(size)) == size, f"{kind}: frames come")
-    libcamera = d.filters(d.worker) == WITH_LIBCAMERA
-    found = d.look(d.worker)
-    free = {n: found[n] for n in d.refused
-            if n in found and found[n] != EPERM and not (n[:4] == "exec" and libcamera)}
-    n = sum(name in found for name in d.refused)
-    check(n > 50 and not free, f"{kind}: {n} calls are refused {free}")
-    landlock = re.search(r"Landlock (\d+)", d.said())
-    compare(kind, found, {n: e for n, e in WORKER.items() if n != "run" or not libcamera},
-            int(landlock[1]) if landlock else 0)
-    check(len(reader.stdout.read(20 * size)) == 20 * size, f"{kind}: 20 frames more come")
-    reader.kill()
-    reader.wait()
-    check(t.workers(d.process.pid) == [d.worker], f"{kind}: its worker goes on")
-    if landlock:
-        doctor_told(args, d, "seccomp and Landlock", "both processes")
-    d.end()
+    with Daemon(args, folder, str(config), **more) as d:
+        words = [f"{args.bin}/pelton", "pipe", "--socket", d.socket, "-loglevel", "error", "cam"]
+        reader = subprocess.Popen(words, stdout=subprocess.PIPE)
+        size = 160 * 120 * 3 // 2
+        check(len(reader.stdout.read(size)) == size, f"{kind}: frames come")
+        libcamera = d.filters(d.worker) == WITH_LIBCAMERA
+        found = d.look(d.worker)
+        free = {n: found[n] for n in d.refused
+                if n in found and found[n] != EPERM and not (n[:4] == "exec" and libcamera)}
+        n = sum(name in found for name in d.refused)
+        check(n > 50 and not free, f"{kind}: {n} calls are refused {free}")
+        landlock = re.search(r"Landlock (\d+)", d.said())
+        compare(kind, found, {n: e for n, e in WORKER.items() if n != "run" or not libcamera},
+                int(landlock[1]) if landlock else 0)
+        check(len(reader.stdout.read(20 * size)) == 20 * size, f"{kind}: 20 frames more come")
+        reader.kill()
+        reader.wait()
+        check(t.workers(d.process.pid) == [d.worker], f"{kind}: its worker goes on")
+        if landlock:
+            doctor_told(args, d, "seccomp and Landlock", "both processes")
+        d.end()
 
 
 def cameras(args):
@@ -201,8 +209,7 @@ def cameras(args):
 
 
 def spawner_lost(args):
-    with tempfile.TemporaryDirectory() as folder:
-        d = Daemon(args, folder)
+    with tempfile.TemporaryDirectory() as folder, Daemon(args, folder) as d:
         pid = d.process.pid
         children = open(f"/proc/{pid}/task/{pid}/children").read().split()
         spawner, = {int(c) for c in children} - {d.worker}
