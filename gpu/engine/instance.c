@@ -176,6 +176,8 @@ static bool have_layer(const char *name)
     return false;
 }
 
+/* Commands get no labels: the layer looks after those of all threads together without a lock
+ * (1.3.239), and crashes where one ends command buffers while another begins one. */
 static void open_messenger(struct gpu *g, const VkDebugUtilsMessengerCreateInfoEXT *info)
 {
     PFN_vkCreateDebugUtilsMessengerEXT create =
@@ -183,10 +185,6 @@ static void open_messenger(struct gpu *g, const VkDebugUtilsMessengerCreateInfoE
                                                                   "vkCreateDebugUtilsMessengerEXT");
     if (create && create(g->instance.handle, info, NULL, &g->instance.messenger) < 0)
         g->instance.messenger = VK_NULL_HANDLE;
-    g->instance.label_begin = (PFN_vkCmdBeginDebugUtilsLabelEXT)vkGetInstanceProcAddr(
-        g->instance.handle, "vkCmdBeginDebugUtilsLabelEXT");
-    g->instance.label_end = (PFN_vkCmdEndDebugUtilsLabelEXT)vkGetInstanceProcAddr(
-        g->instance.handle, "vkCmdEndDebugUtilsLabelEXT");
 }
 
 int gpu_instance_open(struct gpu *g, bool validation)

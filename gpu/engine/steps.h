@@ -27,8 +27,7 @@ enum gpu_step_kind {
     GPU_STEP_UPDATE,
     GPU_STEP_COPY,
     GPU_STEP_COPY_IMAGE,
-    GPU_STEP_LABEL,
-    GPU_STEP_LABEL_END
+    GPU_STEP_NAME /* of the steps that follow, for the audit of barriers */
 };
 
 struct gpu_step_group {
@@ -69,7 +68,7 @@ struct gpu_step {
     union {
         struct barrier_access access;
         uint32_t part, stamp;
-        const char *label;
+        const char *name;
         VkPipeline pipeline;
         struct gpu_point point;
         struct gpu_step_bind bind;
@@ -111,9 +110,9 @@ static inline void gpu_steps_access(struct gpu_steps *steps, enum barrier_access
         (struct barrier_access){kind, stage, reads, writes, 0};
 }
 
-static inline void gpu_steps_label(struct gpu_steps *steps, const char *name)
+static inline void gpu_steps_name(struct gpu_steps *steps, const char *name)
 {
-    gpu_steps_next(steps, name ? GPU_STEP_LABEL : GPU_STEP_LABEL_END)->label = name;
+    gpu_steps_next(steps, GPU_STEP_NAME)->name = name;
 }
 
 static inline void gpu_steps_pipeline(struct gpu_steps *steps, VkPipeline pipeline)

@@ -41,8 +41,6 @@
 struct gpu_instance {
     VkInstance handle;
     VkDebugUtilsMessengerEXT messenger;
-    PFN_vkCmdBeginDebugUtilsLabelEXT label_begin; /* NULL without validation */
-    PFN_vkCmdEndDebugUtilsLabelEXT label_end;
     atomic_uint messages; /* of the layer and of the audit */
 };
 
@@ -143,19 +141,5 @@ __attribute__((format(printf, 3, 4))) static inline void gpu_log_step(const stru
 /* Log a failed call and return its enum gpu_error. VK_ERROR_DEVICE_LOST marks the device as lost;
  * every later call then returns GPU_ERR_LOST. */
 int gpu_vk_failed(struct gpu *g, VkResult result, const char *call, const char *file, int line);
-/* Names around commands, for the messages of the validation layer and for profilers. */
-static inline void gpu_label_begin(const struct gpu *g, VkCommandBuffer commands, const char *name)
-{
-    VkDebugUtilsLabelEXT label = {.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT,
-                                  .pLabelName = name};
-    if (g->instance.label_begin)
-        g->instance.label_begin(commands, &label);
-}
-
-static inline void gpu_label_end(const struct gpu *g, VkCommandBuffer commands)
-{
-    if (g->instance.label_end)
-        g->instance.label_end(commands);
-}
 
 #endif

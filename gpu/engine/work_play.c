@@ -243,12 +243,6 @@ static void play_command(struct gpu *g, VkCommandBuffer commands, const struct g
         g->vk.vkCmdCopyImageToBuffer(commands, t->image.from, VK_IMAGE_LAYOUT_GENERAL, t->image.to,
                                      1, &t->image.region);
         break;
-    case GPU_STEP_LABEL:
-        gpu_label_begin(g, commands, t->label);
-        break;
-    case GPU_STEP_LABEL_END:
-        gpu_label_end(g, commands);
-        break;
     default:
         break;
     }
@@ -283,8 +277,8 @@ int gpu_work_play(struct gpu_submission *s, const struct gpu_steps *steps)
     const char *place = "steps";
     for (uint32_t i = 0; i < steps->count && err == GPU_OK; i++) {
         const struct gpu_step *t = &steps->all[i];
-        if (t->kind == GPU_STEP_LABEL)
-            place = t->label;
+        if (t->kind == GPU_STEP_NAME)
+            place = t->name;
         if (t->kind == GPU_STEP_ACCESS)
             access_record(s->work->g, s->commands, s->barriers, &t->access, place);
         else

@@ -104,13 +104,11 @@ static int submit_piece(struct gpu_entropy_batch *b)
     TRY(gpu_work_begin(b->work, UINT64_MAX, &s));
     TRY(gpu_work_record(s, ENTROPY_PART_DECODE));
     gpu_work_forget(s, UINT32_MAX); /* the host has waited for the last one here */
-    gpu_label_begin(b->e->g, s->commands, "entropy");
     if (b->state == BATCH_FILLING)
         record_inputs(b, s);
     record_dispatches(b, s);
     record_ranges(b, s);
     record_results(b, s);
-    gpu_label_end(b->e->g, s->commands);
     TRY(gpu_work_submit(s));
     b->state = BATCH_DECODING;
     b->pieces--;

@@ -371,10 +371,8 @@ static int record_derivation(struct gpu_motion_batch *b, struct gpu_submission *
     gpu_work_forget(s, UINT32_MAX); /* the host has waited for the last batch here */
     for (uint32_t i = 0; i < count; i++)
         gpu_work_depend(s, writers[i]);
-    gpu_label_begin(b->m->g, s->commands, "motion");
     record_inputs(b, s);
     record_passes(b, s);
-    gpu_label_end(b->m->g, s->commands);
     return GPU_OK;
 }
 

@@ -372,7 +372,7 @@ static void record_copy(struct recon *r, const struct recon_item *item)
 void recon_deliver_record(struct recon *r, const struct recon_chunk *chunk)
 {
     uint32_t count = chunk->delivery_count, shaded = chunk->shaded;
-    gpu_steps_label(&r->steps, "deliver");
+    gpu_steps_name(&r->steps, "deliver");
     record_blur(r, chunk);
     if (shaded)
         gpu_steps_access(&r->steps, BARRIER_COMMAND, BARRIER_COMPUTE,
@@ -386,6 +386,5 @@ void recon_deliver_record(struct recon *r, const struct recon_chunk *chunk)
     for (uint32_t i = shaded; i < count; i++)
         record_copy(r, &chunk->items[i]);
     gpu_steps_access(&r->steps, BARRIER_FOR_HOST, BARRIER_HOST, RECON_B(BIND_HOST), 0);
-    gpu_steps_label(&r->steps, NULL);
     recon_stamp(r, RECON_DELIVER, RECON_NO_PASS);
 }

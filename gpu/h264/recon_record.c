@@ -72,7 +72,7 @@ static void record_zeros(struct recon *r, const struct recon_chunk *chunk)
 static void record_slot_copies(struct recon *r, const struct recon_chunk *chunk)
 {
     const struct gpu_image *luma = &r->images[BIND_FRAME_Y - BIND_WORK_Y];
-    gpu_steps_label(&r->steps, "copy_frame");
+    gpu_steps_name(&r->steps, "copy_frame");
     gpu_steps_pipeline(&r->steps, r->copy_pipeline);
     gpu_steps_access(&r->steps, BARRIER_COMMAND, BARRIER_COMPUTE, RECON_FRAMES, RECON_FRAMES);
     for (uint32_t i = 0; i < chunk->picture_count; i++) {
@@ -89,7 +89,6 @@ static void record_slot_copies(struct recon *r, const struct recon_chunk *chunk)
         recon_dispatch(r, VK_NULL_HANDLE, &push, (luma->width + COPY_GROUP_X - 1) / COPY_GROUP_X,
                        (luma->height + COPY_GROUP_Y - 1) / COPY_GROUP_Y, 1);
     }
-    gpu_steps_label(&r->steps, NULL);
 }
 
 /* The accesses of a pass depend on the planes of the format. */
@@ -179,13 +178,12 @@ static void record_pass(struct recon *r, const struct recon_chunk *chunk, uint32
     uint32_t steps = pass->steps ? pass->steps(&chunk->shape) : 1;
     if (!steps)
         return;
-    gpu_steps_label(&r->steps, pass->name);
+    gpu_steps_name(&r->steps, pass->name);
     gpu_steps_pipeline(&r->steps, r->pipelines[index]);
     if (pass->indirect)
         record_indirect(r, pass, &chunk->shape);
     else
         record_dispatches(r, pass, &chunk->shape, steps);
-    gpu_steps_label(&r->steps, NULL);
     recon_stamp(r, pass->stage, index);
 }
 

@@ -159,7 +159,6 @@ void isp_blur_record(struct isp *isp, struct isp_flight *f)
             list[n++] = i;
     if (!n)
         return;
-    gpu_label_begin(isp->g, f->s->commands, "isp blur");
     write_set(isp, f);
     gpu_work_sync(f->s, BARRIER_TRANSFER, 0, blur);
     for (uint32_t i = 0; i < n; i++) {
@@ -175,5 +174,4 @@ void isp_blur_record(struct isp *isp, struct isp_flight *f)
     blur_bind(isp, f, isp->blur_join);
     for (uint32_t i = 0; i < n; i++)
         record_join(isp, f, list[i]);
-    gpu_label_end(isp->g, f->s->commands);
 }

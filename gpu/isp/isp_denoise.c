@@ -91,10 +91,8 @@ void isp_denoise_record(struct isp *isp, struct isp_flight *f, uint32_t begin, u
         first++;
     if (first == end)
         return;
-    gpu_label_begin(isp->g, f->s->commands, "isp denoise");
     gpu_work_sync(f->s, BARRIER_COMPUTE, rgb, factors);
     record_pass(isp, f, first, end, false);
     gpu_work_sync(f->s, BARRIER_COMPUTE, factors | rgb, rgb);
     record_pass(isp, f, first, end, true);
-    gpu_label_end(isp->g, f->s->commands);
 }

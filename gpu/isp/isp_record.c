@@ -160,14 +160,11 @@ static void record_group(struct isp *isp, struct isp_flight *f, uint32_t begin, 
     for (uint32_t i = begin; i < end; i++)
         developed |= !f->items[i].frame.camera->fused;
     if (developed) {
-        gpu_label_begin(isp->g, f->s->commands, "isp develop");
         gpu_work_sync(f->s, BARRIER_COMPUTE, raw | args, rgb | counted);
         record_develop(isp, f, begin, end);
-        gpu_label_end(isp->g, f->s->commands);
         isp_denoise_record(isp, f, begin, end);
         gpu_work_stamp(f->s, ISP_STAGE_DEVELOP);
     }
-    gpu_label_begin(isp->g, f->s->commands, "isp finish");
     gpu_work_sync(f->s, BARRIER_COMPUTE, (developed ? rgb : 0) | raw | args,
                   ISP_BIT(ISP_BIND_OUTPUT) | (developed ? 0 : counted));
     for (uint32_t i = begin, n; i < end; i += n) {
@@ -176,7 +173,6 @@ static void record_group(struct isp *isp, struct isp_flight *f, uint32_t begin, 
     }
     if (!developed)
         record_develop(isp, f, begin, end);
-    gpu_label_end(isp->g, f->s->commands);
     gpu_work_stamp(f->s, ISP_STAGE_FINISH);
 }
 

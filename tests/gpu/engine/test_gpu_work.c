@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * gpu_work: a ring that fills up, parts that depend on each other, callbacks in the order of
- * submission, recordings that are given up, times by name, and a lost device.
+ * submission, recordings that are given up, times by name, works of several threads, and a lost
+ * device.
  */
 #include "tests/gpu/gpuworld.h"
 
-#define WORDS 1024u
-#define DEPTH 3u
+#define WORDS   1024u
+#define DEPTH   3u
+#define THREADS 4
+#define WORKS   1000 /* that a thread makes */
 
 enum { PART_FIRST, PART_SECOND };
 enum { RES_MIDDLE = 1, RES_RESULT = 2 };
@@ -201,11 +204,62 @@ static void a_device_is_lost(void **state)
     close_ring(&r);
 }
 
+static int fill_once(struct gpu_buffer *buffer)
+{
+    const struct gpu_work_params params = {.queues = {gpu->main}, .depth = 1};
+    struct gpu_steps steps = {0};
+    struct gpu_work *work = NULL;
+    struct gpu_submission *s;
+    int err = GPU_OK;
+    TRY(gpu_work_create(gpu, &params, &work));
+    TRY(gpu_work_begin(work, 0, &s));
+    gpu_steps_next(&steps, GPU_STEP_PART)->part = 0;
+    gpu_steps_name(&steps, "a name that is too long to lie in a small string");
+    gpu_steps_access(&steps, BARRIER_COMMAND, BARRIER_TRANSFER, 0, RES_RESULT);
+    gpu_steps_next(&steps, GPU_STEP_FILL)->fill =
+        (struct gpu_step_fill){buffer->buffer, 0, buffer->size, NULL};
+    TRY(gpu_work_play(s, &steps));
+    err = gpu_work_wait(work, UINT64_MAX);
+error:
+    free(steps.all);
+    gpu_work_free(work);
+    return err;
+}
+
+static void *fill_often(void *failed)
+{
+    struct gpu_buffer buffer = {0};
+    int err = gpu_buffer_create(gpu, WORDS * 4, VK_BUFFER_USAGE_TRANSFER_DST_BIT, GPU_MEMORY_DEVICE,
+                                &buffer);
+    for (int i = 0; i < WORKS && err == GPU_OK; i++)
+        err = fill_once(&buffer);
+    gpu_buffer_free(gpu, &buffer);
+    *(int *)failed = err;
+    return NULL;
+}
+
+/* Some end their command buffers while others begin theirs, as threads of a worker do. The
+ * validation layer must bear it, too. */
+static void threads_have_works_of_their_own(void **state)
+{
+    pthread_t threads[THREADS];
+    int failed[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, fill_often, &failed[i]), 0);
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        assert_int_equal(failed[i], GPU_OK);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_ring_goes_round),       cmocka_unit_test(a_full_ring_says_so),
-        cmocka_unit_test(a_recording_is_given_up), cmocka_unit_test(a_device_is_lost),
+        cmocka_unit_test(a_ring_goes_round),
+        cmocka_unit_test(a_full_ring_says_so),
+        cmocka_unit_test(a_recording_is_given_up),
+        cmocka_unit_test(threads_have_works_of_their_own),
+        cmocka_unit_test(a_device_is_lost),
         cmocka_unit_test(no_validation_messages),
     };
     return run_on_device(tests, NULL, NULL);
