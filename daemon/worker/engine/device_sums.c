@@ -36,11 +36,12 @@ void device_sums_text(const struct device_sums *s, char *line, size_t size)
     snprintf(line, size,
              "reconstruction: %" PRIu64 " batches, %.2f pictures and %.2f frames each, %" PRIu64
              " rounds; of %.2f s of work: batches done %.0f %%, sessions %.0f %%, pictures chosen "
-             "%.0f %%, submitted %.0f %%, all in flight %.0f %%, none ready %.0f %%",
+             "%.0f %%, submitted %.0f %%, all in flight %.0f %%, none ready %.0f %%, nor in flight "
+             "%.0f %%",
              s->batches, (double)s->pictures / n, (double)s->frames / n, s->rounds, sum,
              percent * t[DEVICE_COMPLETES], percent * t[DEVICE_TENDS], percent * t[DEVICE_COLLECTS],
              percent * t[DEVICE_SUBMITS], percent * t[DEVICE_WAITS_ROOM],
-             percent * t[DEVICE_WAITS_MORE]);
+             percent * t[DEVICE_WAITS_MORE], percent * t[DEVICE_WAITS_ALL]);
 }
 
 void device_sums_submitting(const struct device_sums *s, char *line, size_t size)

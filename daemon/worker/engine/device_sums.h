@@ -15,12 +15,13 @@
 
 enum device_step {
     DEVICE_COMPLETES,  /* batches that are done */
-    DEVICE_TENDS,      /* sessions: frames given out, pools, ends */
+    DEVICE_TENDS,      /* sessions: frames given out, pools, ends; memory */
     DEVICE_COLLECTS,   /* pictures of the next batch */
     DEVICE_SUBMITS,    /* it */
     DEVICE_WAITS_ROOM, /* as many batches as may be are in flight */
     DEVICE_WAITS_MORE, /* fewer are, and nothing is ready */
-    DEVICE_RESTS,      /* none is in flight, and nothing is ready: no part of the sum */
+    DEVICE_WAITS_ALL,  /* none is in flight, and nothing is ready */
+    DEVICE_RESTS,      /* there are no sessions: no part of the sum */
     DEVICE_STEPS
 };
 

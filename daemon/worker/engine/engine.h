@@ -15,10 +15,10 @@
 #define PELTON_ENGINE_H
 
 #include "daemon/worker/clock.h"
+#include "daemon/worker/engine/device_sums.h"
 #include "daemon/worker/memory/host_memory.h"
 #include "daemon/worker/schedule/schedule.h"
 #include "daemon/worker/session.h"
-#include "daemon/worker/engine/device_sums.h"
 #include "gpu/tune/tune.h"
 
 #include <stdatomic.h>

@@ -44,9 +44,7 @@ void window_close(struct window *w)
 static const uint32_t samples_per_mb[4] = {256, 384, 512, 768};
 
 /* window_picture_bytes of 4:2:0 of 8 bits */
-#define HD_PICTURE_BYTES                                                                           \
-    (SPLIT_HD_MBS * (uint64_t)(sizeof(struct rec_mb) + sizeof(struct rec_motion) +                 \
-                               sizeof(struct h264_mb_syntax) + 384 * 2))
+#define HD_PICTURE_BYTES (SPLIT_HD_MBS * (uint64_t)(SPLIT_MB_BYTES + 384 * 2))
 
 static bool has_wide_levels(const struct h264_sps *sps)
 {

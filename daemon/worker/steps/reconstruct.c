@@ -177,14 +177,14 @@ static void sleep_until_news(struct engine *e)
     struct store *busy = oldest_in_flight(e);
     engine_signal(e);
     if (!busy) {
-        device_sums_step(&e->threads.device_sums, DEVICE_RESTS);
+        device_sums_step(&e->threads.device_sums, e->sessions ? DEVICE_WAITS_ALL : DEVICE_RESTS);
         sleep_without_batches(e);
         return;
     }
     uint64_t ticket = busy->first->ticket;
-    bool awaited = busy->first->awaited,
-         full = busy->slots.in_flight >= batches_most(&e->schedule) && !e->schedule.stores->next;
-    device_sums_step(&e->threads.device_sums, full ? DEVICE_WAITS_ROOM : DEVICE_WAITS_MORE);
+    bool awaited = busy->first->awaited, all = busy->slots.in_flight >= batches_most(&e->schedule),
+         full = all && !e->schedule.stores->next;
+    device_sums_step(&e->threads.device_sums, all ? DEVICE_WAITS_ROOM : DEVICE_WAITS_MORE);
     engine_unlock(e);
     double cpu = thread_cpu_seconds();
     int err = 0;
@@ -205,6 +205,7 @@ void device_thread_main(void *engine)
     engine_lock(e);
     while (!e->threads.stopping) {
         atomic_store(&e->threads.device_signal, false);
+        device_sums_step(&e->threads.device_sums, DEVICE_TENDS);
         if (e->bandwidth.due)
             measure_bandwidth(e);
         memory_tend(e);
