@@ -15,7 +15,7 @@ struct h264_limits {
     uint32_t frame_mbs;  /* larger sequence parameter sets are H264_ERR_UNSUPPORTED */
 };
 
-enum { H264_SLICES_PER_MB = 2 }; /* one, and a redundant one */
+enum { H264_SLICES_PER_MB = 3 }; /* of each colour plane, or one and redundant ones */
 
 /* H264_LIMIT_SLICES: beyond H264_SLICES_PER_MB. H264_LIMIT_SEI: messages beyond
  * H264_SEI_MAX_MESSAGES and H264_SEI_MAX_BYTES. */

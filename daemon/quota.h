@@ -37,7 +37,7 @@ enum quota {
 };
 
 /* codec/h264_sei.h, codec/h264_limits.h */
-enum { QUOTA_SEI_BYTES = 64 << 10, QUOTA_SLICES_PER_MB = 2 };
+enum { QUOTA_SEI_BYTES = 64 << 10, QUOTA_SLICES_PER_MB = 3 };
 
 struct quota_counts {
     uint64_t refused[QUOTAS];

@@ -121,7 +121,7 @@ static void test_sides(void **state)
     }
 }
 
-/* One macroblock: a slice and a redundant one. */
+/* One macroblock: a slice and redundant ones. */
 static void test_slices(void **state)
 {
     struct ctx c = {.sps = plain_sps()};
@@ -140,6 +140,26 @@ static void test_slices(void **state)
                                                      .redundant_pic_cnt = H264_SLICES_PER_MB}),
                      H264_ERR_DATA);
     assert_int_equal(refused(&c, H264_LIMIT_SLICES), 1);
+    close_stream(&c);
+}
+
+/* Each macroblock has a slice in each colour plane (7.4.2.1.1). */
+static void test_plane_slices(void **state)
+{
+    struct ctx c = {.sps = plain_sps()};
+    c.sps.profile_idc = 244;
+    c.sps.chroma_format_idc = 3;
+    c.sps.separate_planes = 1;
+    c.sps.mb_width = 1;
+    c.sps.mb_height = 2;
+    open_stream(&c);
+    for (unsigned i = 0; i < 3 * 2; i++)
+        assert_int_equal(
+            slice(&c,
+                  (struct slice_fields){
+                      .idr = 1, .ref_idc = 1, .type = H264_I, .plane = i / 2, .first_mb = i % 2}),
+            H264_OK);
+    assert_int_equal(refused(&c, H264_LIMIT_SLICES), 0);
     close_stream(&c);
 }
 
@@ -176,13 +196,10 @@ static void test_sei(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nal_unit),
-        cmocka_unit_test(test_access_unit),
-        cmocka_unit_test(test_large_pictures),
-        cmocka_unit_test(test_picture),
-        cmocka_unit_test(test_sides),
-        cmocka_unit_test(test_slices),
-        cmocka_unit_test(test_sei),
+        cmocka_unit_test(test_nal_unit),       cmocka_unit_test(test_access_unit),
+        cmocka_unit_test(test_large_pictures), cmocka_unit_test(test_picture),
+        cmocka_unit_test(test_sides),          cmocka_unit_test(test_slices),
+        cmocka_unit_test(test_plane_slices),   cmocka_unit_test(test_sei),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
