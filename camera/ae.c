@@ -12,6 +12,7 @@
 #define LEAST_MEAN (1.0 / 65536) /* of a black frame: its light is unknown, but small */
 /* from this share on the mean says little: what is clipped is taken for half as bright again */
 #define MOSTLY_CLIPPED 0.5
+#define CLIPPED_TRUST  0.8  /* of what clipped samples add to a step, at the target */
 #define ROUNDING       1e-9 /* 30 ms are three times 10 ms whatever binary fractions say */
 
 double ae_total(const struct ae_exposure *e)
@@ -150,6 +151,15 @@ static double error_stops(const struct ae_params *p, const struct ae_measure *m)
     return log2(p->target / mean) + p->ev;
 }
 
+/* Clipped samples do not answer a step, so the others must answer for them. That holds near the
+ * target only: further away, samples begin or cease to clip. */
+static double step_stops(double error, const struct ae_measure *m)
+{
+    double silent = clamp(m->clipped / clamp(m->mean, LEAST_MEAN, 1), 0, 1);
+    double near = clamp(1 - fabs(error), 0, CLIPPED_TRUST);
+    return error / (1 - near * silent);
+}
+
 bool ae_frame(struct ae *ae, const struct ae_measure *m)
 {
     const struct ae_params *p = &ae->params;
@@ -168,7 +178,7 @@ bool ae_frame(struct ae *ae, const struct ae_measure *m)
     if (!current && ae->state == AE_CONVERGED)
         return false; /* a frame from before the last step */
     ae->state = AE_SEARCHING;
-    double step = clamp(log2(in_effect / asked) + error, -p->slew, p->slew);
+    double step = clamp(log2(in_effect / asked) + step_stops(error, m), -p->slew, p->slew);
     struct ae_exposure next = ae_split(p, asked * exp2(step));
     bool changed = next.time_us != ae->asked.time_us || next.analogue != ae->asked.analogue ||
                    next.digital != ae->asked.digital;
