@@ -95,6 +95,18 @@ def within(kinds, junk):
     return edit
 
 
+def forbidden_bit(units):
+    """Of a reference before another picture that is no IDR picture: that one needs it. What needs a
+    lost IDR picture may not come at all."""
+    at = [i for i, u in enumerate(units) if kind(u) in SLICES]
+    such = [i for i, after in zip(at[1:], at[2:])
+            if units[i][0] & 0x60 and kind(units[i]) != 5 and kind(units[after]) != 5]
+    if not such:
+        return None
+    damaged = bytes([units[such[0]][0] | 0x80]) + units[such[0]][1:]
+    return units[:such[0]] + [damaged] + units[such[0] + 1:]
+
+
 def between_slices(units):
     at = [i for i in range(1, len(units)) if kind(units[i]) in SLICES
           and not is_first_slice(units[i]) and kind(units[i - 1]) in SLICES]
@@ -141,7 +153,7 @@ PLAIN = ["--without",
 DATA_END = ("9.3.1.2: slice data end bytes", "7.3.4") # parameter sets may change the coding
 # name, the clause's beginning, options of streamgen, change
 MADE = [
-    ("forbidden bit", "7.4.1: forbidden", [], byte(SLICES, 0, lambda b: b | 0x80, 1)),
+    ("forbidden bit", "7.4.1: forbidden", ["p"], forbidden_bit),
     ("IDR picture that is no reference", "7.4.1: nal_ref_idc", [],
      byte((5,), 0, lambda b: b & 0x9f)),
     ("SPS with nal_ref_idc 0", "7.4.1: nal_ref_idc", [], byte((SPS,), 0, lambda b: b & 0x9f)),
@@ -168,7 +180,7 @@ MADE = [
     ("two bytes before the stop bit", DATA_END, ["cabac"], append((5,), b"\x55" * 2)),
     ("junk behind CAVLC data", DATA_END, ["cavlc"], append((5,), b"\x55" * 40)),
 ]
-TRIES, WANTED = 24, 3
+TRIES, WANTED = 60, 3
 
 # A decoder tells these without other frames of the stream.
 TOLD = ("forbidden bit", "junk behind the SPS", "junk behind CABAC data",

@@ -114,9 +114,9 @@ static const char *sps_vui(const struct h264_sps *sps)
 
 const char *judge_sps(const struct h264_sps *sps)
 {
-    const char *breach = sps_profile(sps);
+    const char *breach = sps_level(sps);
     if (!breach)
-        breach = sps_level(sps);
+        breach = sps_profile(sps);
     if (!breach)
         breach = sps_vui(sps);
     if (breach)
