@@ -157,7 +157,9 @@ static void residual_partition(struct mb_parser *p)
         return;
     }
     if (!inter && p->pps->constrained_intra_pred_flag) {
-        if ((p->near.a->flags & (EDGE_AVAILABLE | EDGE_INTRA)) == EDGE_AVAILABLE)
+        if (p->near.a == &p->mbaff.mixed[0])
+            h264_mbaff_left_of_intra(p);
+        else if ((p->near.a->flags & (EDGE_AVAILABLE | EDGE_INTRA)) == EDGE_AVAILABLE)
             p->near.a = &empty;
         if ((p->near.b->flags & (EDGE_AVAILABLE | EDGE_INTRA)) == EDGE_AVAILABLE)
             p->near.b = &empty;

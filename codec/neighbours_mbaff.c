@@ -177,6 +177,19 @@ static void mix_left(struct mb_parser *p)
     p->near.a = e;
 }
 
+void h264_mbaff_left_of_intra(struct mb_parser *p)
+{
+    struct mb_edge *e = &p->mbaff.mixed[0];
+    const struct mb_edge *from[2] = {&p->mbaff.a->mb[0], p->near.a_lower};
+    unsigned chroma_w = p->format.chroma_blocks == 16 ? 4 : 2;
+    for (unsigned c = 0; c < 3; c++) {
+        unsigned h = c ? p->format.chroma_blocks / chroma_w : 4;
+        for (unsigned y = 0; y < h; y++)
+            if (!(from[y >= h / 2]->flags & EDGE_INTRA))
+                e->u.total.right[c][y] = 0;
+    }
+}
+
 static void mix_above(struct mb_parser *p)
 {
     struct mb_edge *e = &p->mbaff.mixed[1];

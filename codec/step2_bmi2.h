@@ -32,6 +32,7 @@
 #define h264_neighbours_publish_group      h264_neighbours_publish_group_bmi2
 #define h264_mbaff_begin                   h264_mbaff_begin_bmi2
 #define h264_mbaff_find                    h264_mbaff_find_bmi2
+#define h264_mbaff_left_of_intra           h264_mbaff_left_of_intra_bmi2
 #define h264_mbaff_publish                 h264_mbaff_publish_bmi2
 #define h264_mbaff_select                  h264_mbaff_select_bmi2
 #define h264_cavlc_levels_16               h264_cavlc_levels_16_bmi2
