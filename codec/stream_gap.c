@@ -92,8 +92,6 @@ int h264_stream_fill_gap(struct h264_stream *s, const struct h264_sps *sps,
     uint32_t max = s->dpb.max_frame_num, from = (s->prev_ref_frame_num + 1) % max;
     uint32_t missing = (h->frame_num + max - from) % max;
     int error;
-    if (h->nal_ref_idc && h264_stream_frame_num_repeats(s, h))
-        h264_recovery_breach(s, H264_BREACH_ORDER);
     if (h->idr || h->frame_num == s->prev_ref_frame_num || !missing)
         return H264_OK;
     s->stats.gaps++;

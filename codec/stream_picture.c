@@ -143,6 +143,14 @@ static bool has_reset(const struct h264_slice_header *h)
     return false;
 }
 
+/* Of a field of the other parity than the reference field before: they have one frame_num, and are
+ * no pair (3.30, 7.4.3). */
+static bool resets_alone(const struct h264_stream *s, const struct h264_slice_header *h)
+{
+    return s->first && s->first->nal_ref_idc && h->field_pic_flag && has_reset(h) &&
+           s->first->structure == (h->bottom_field_flag ? REC_TOP : REC_BOTTOM);
+}
+
 /* Whether h opens the second field of s->first's frame: the next field in decoding order, of the
  * other parity and the same frame_num. One with operation 5 stands alone (3.30), and so does an IDR
  * picture but for encoders that give both fields type 5. A frame ends with its sequence. */
@@ -177,15 +185,19 @@ void h264_stream_close_field(struct h264_stream *s)
     h264_picture_unref(first);
 }
 
-/* What a new frame or first field changes before it. *skip: it is not decoded. */
+/* What a new frame or first field changes before it. repeats: its frame_num breaks 7.4.3. *skip: it
+ * is not decoded. */
 static int begin_frame(struct h264_stream *s, const struct h264_sps *sps,
-                       const struct h264_slice_header *h, bool *skip, struct h264_diag *diag)
+                       const struct h264_slice_header *h, bool repeats, bool *skip,
+                       struct h264_diag *diag)
 {
     int error;
     h264_stream_close_field(s);
     *skip = !sequence_enter(s, sps, h);
     if (*skip)
         return H264_OK;
+    if (repeats && h->nal_ref_idc)
+        h264_recovery_breach(s, H264_BREACH_ORDER);
     error = h264_stream_fill_gap(s, sps, h, diag);
     return error ? error : h264_stream_reserve(s);
 }
@@ -222,7 +234,7 @@ int h264_stream_begin_picture(struct h264_stream *s, const struct h264_sps *sps,
                               const struct h264_slice_header *h, struct h264_diag *diag)
 {
     struct h264_picture *pic, *first = NULL;
-    bool skip = false, repeats = h264_stream_frame_num_repeats(s, h),
+    bool skip = false, repeats = h264_stream_frame_num_repeats(s, h) && !resets_alone(s, h),
          counts = h264_stream_frame_num_counts(s, h),
          falls = h264_stream_frame_num_falls(s, sps, h);
     int error = h264_stream_reserve(s);
@@ -230,7 +242,7 @@ int h264_stream_begin_picture(struct h264_stream *s, const struct h264_sps *sps,
         return error;
     if (is_second(s, sps, h)) {
         first = s->first;
-    } else if ((error = begin_frame(s, sps, h, &skip, diag)) || skip) {
+    } else if ((error = begin_frame(s, sps, h, repeats, &skip, diag)) || skip) {
         sei_clear(s);
         return error;
     }

@@ -60,6 +60,7 @@ struct judge {
     const char *from;
     const struct h264_sps *sps; /* a reference */
     uint32_t prev_ref_frame_num, idr_pic_id;
+    int alone; /* structure of the last picture if that is a first field and a reference */
     bool after_idr, after_nonref;
 };
 
@@ -344,12 +345,22 @@ void judge_fed(struct judge *j, struct h264_stream *s, int error)
 
 /* ---- numbers of pictures ---- */
 
+static bool resets(const struct h264_slice_header *h)
+{
+    for (unsigned i = 0; i < h->mmco_count; i++)
+        if (h->mmco[i].op == 5)
+            return true;
+    return false;
+}
+
 /* 7.4.3, frame_num */
 static const char *frame_num_breach(struct judge *j, const struct h264_picture *pic,
                                     const struct h264_slice_header *h)
 {
     uint32_t max = 1u << pic->sps->log2_max_frame_num, before = (h->frame_num - 1) & (max - 1);
     if (h->idr || pic->first_field || !j->begun)
+        return NULL;
+    if (j->alone && resets(h) && pic->structure == REC_FRAME - j->alone) /* no pair (3.30) */
         return NULL;
     if (h->frame_num == j->prev_ref_frame_num)
         return "7.4.3: frame_num is that of the reference before";
@@ -403,14 +414,6 @@ static void number_add(struct judge *j, const struct h264_picture *pic)
     n = &j->numbers[j->numbers_count++];
     n->poc[0] = pic->poc[pic->structure == REC_BOTTOM];
     n->poc[1] = pic->poc[pic->structure != REC_TOP];
-}
-
-static bool resets(const struct h264_slice_header *h)
-{
-    for (unsigned i = 0; i < h->mmco_count; i++)
-        if (h->mmco[i].op == 5)
-            return true;
-    return false;
 }
 
 /* After operation 5 numbers count from the picture itself (8.2.1). */
@@ -476,6 +479,7 @@ static void judge_numbers(struct judge *j, const struct h264_picture *pic)
     j->idr_came |= pic->idr;
     number_add(j, pic);
     numbers_after(j, pic, h);
+    j->alone = h->nal_ref_idc && !pic->first_field ? pic->structure : 0;
 }
 
 /* ---- pictures ---- */
