@@ -11,8 +11,8 @@ static bool picture_in_range(const struct gen *g, const struct h264_picture *pic
 {
     for (uint32_t i = 0; i < pic->mb_count; i++) {
         const struct rec_mb *mb = &pic->arrays.mbs[i];
-        int limit =
-            (int)g->mv_limit[1] >> (pic->structure != REC_FRAME || mb->flags & REC_MB_FIELD);
+        int limit = (int)sets_vertical_limit(pic->sps->level_idc) >>
+                    (pic->structure != REC_FRAME || mb->flags & REC_MB_FIELD);
         if (mb->kind != REC_MB_INTER)
             continue;
         for (unsigned k = 0; k < 32; k++) {

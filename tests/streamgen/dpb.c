@@ -388,7 +388,7 @@ void dpb_finish(struct gen *g)
         return;
     for (unsigned i = 0; i < g->dpb.count; i++)
         refers |= (uint64_t)1 << g->dpb.frames[i].id % 64;
-    if (!(p->types & ~(1u << H264_I | 1u << H264_SI)))
+    if (!p->predicts)
         refers = 0;
     if (p->idr) {
         g->dpb.count = 0;
@@ -406,7 +406,7 @@ void dpb_finish(struct gen *g)
     }
     f->refers |= refers;
     f->reset |= p->mmco5;
-    f->sliced |= p->slice_count > 1;
+    f->sliced |= p->several_slices;
     if (idx >= 0) {
         f->long_term |= p->structure;
         f->long_term_idx = (uint8_t)idx;

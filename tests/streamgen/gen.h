@@ -96,6 +96,7 @@ struct picture {
     unsigned width, height, mb_count;
     /* slice types that may, and do, occur: bit per enum h264_slice_type */
     uint8_t types, types_used;
+    bool predicts, several_slices; /* of the base view */
     /* dec_ref_pic_marking, the same in every slice */
     uint8_t long_term_reference, adaptive_marking;
     uint8_t mmco_count, mmco5, no_output_of_prior_pics;
@@ -143,7 +144,7 @@ struct gen {
     struct h264_pps pps[4];
     unsigned pps_count;
     unsigned max_weight;  /* of all scaling lists that may be in force */
-    unsigned mv_limit[2]; /* quarter samples */
+    unsigned mv_limit[2]; /* quarter samples; of the SPS in force */
 
     /* order */
     uint32_t frame_count; /* written */
@@ -194,6 +195,8 @@ void gen_stream(struct gen *g);
 /* sets.c: at a later IDR picture the format stays, and the size unless resize. */
 void sets_choose(struct gen *g, bool resize);
 void sets_free(struct gen *g);
+/* Vertical vector range of a level that is written, quarter samples (A.3.1) */
+unsigned sets_vertical_limit(unsigned level_idc);
 /* sets_write.c */
 void sets_write(struct gen *g);
 /* sei.c */

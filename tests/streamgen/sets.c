@@ -17,6 +17,14 @@ static const struct level {
               {40, 1, 0, 512}, {41, 1, 0, 512}, {42, 0, 0, 512}, {51, 0, 0, 512}};
 #define LEVELS (sizeof(levels) / sizeof(levels[0]))
 
+unsigned sets_vertical_limit(unsigned level_idc)
+{
+    size_t i = 0;
+    while (i + 1 < LEVELS && levels[i].idc != level_idc)
+        i++;
+    return levels[i].vertical * 4u - 1;
+}
+
 static void choose_list(struct rng *r, struct scaling_lists *s, unsigned i)
 {
     unsigned count = i < 6 ? 16 : 64, kind = rng_below(r, 5);
@@ -94,7 +102,7 @@ static void choose_size(struct gen *g)
     sps->level_idc = level->idc;
     sps->direct_8x8_inference_flag = fields || !level->small_direct || rng_one_in(&g->rng, 2);
     g->mv_limit[0] = 2048 * 4 - 1;
-    g->mv_limit[1] = level->vertical * 4u - 1;
+    g->mv_limit[1] = sets_vertical_limit(level->idc);
     sps->crop_left = sps->crop_right = sps->crop_top = sps->crop_bottom = 0;
     unit_x = subsampled ? 2 : 1;
     unit_y = (sps->chroma_format_idc == 1 ? 2u : 1u) << fields;

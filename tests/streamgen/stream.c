@@ -164,7 +164,7 @@ static void code_picture(struct gen *g, unsigned structure, int top, int differe
     p->mb_count = p->width * p->height;
     p->anchor = p->idr || (!field && p->nal_ref_idc && gen_has(g, F_MVC) && gen_has(g, F_MMCO) &&
                            dpb_can_clear(g) && rng_one_in(&aside, 6));
-    if (!p->idr && (g->delimiters || g->prev_mmco5)) /* of IDR pictures before the parameter sets */
+    if (!p->idr && (g->delimiters || p->mmco5)) /* of IDR pictures before the parameter sets */
         write_delimiter(g);
     if (!p->second_field || g->prev_mmco5)
         step_frame_num(g, p->frame_num);
@@ -179,6 +179,8 @@ static void code_picture(struct gen *g, unsigned structure, int top, int differe
     gen_not_ffmpeg(g, p->mbaff && p->pps[0]->constrained_intra_pred_flag,
                    "mbaff-constrained-intra");
     picture_write(g);
+    p->predicts = p->types & ~(1u << H264_I | 1u << H264_SI);
+    p->several_slices = p->slice_count > 1;
     if (gen_use(g, &p->rng, F_MVC, 1))
         code_second_view(g);
     maybe_filler(g);
