@@ -84,6 +84,7 @@ static void choose_lists(struct gen *g, struct rng *r, struct slice *s)
         s->hdr.num_ref[list] = (uint8_t)num;
         s->usable[list] = choose_modification(g, r, s, list, num);
         gen_not_ffmpeg(g, s->usable[list] < num, "empty-list-entries"); /* drops the slice */
+        gen_not_ffmpeg(g, p->structure != REC_FRAME && num > 16, "many-fields");
         /* direct_8x8 in temporal mode may ask for every picture, which the list has where nothing
          * was pushed out */
         if (s->hdr.type == H264_B && !s->hdr.direct_spatial_mv_pred_flag && list == 0 &&
