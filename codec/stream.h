@@ -191,9 +191,9 @@ void h264_stream_lose_slice(struct h264_stream *s, uint8_t header);
 /* Pushes to either queue must not fail half-way: a DPB full of pictures, the current one and a
  * gap's. */
 int h264_stream_reserve(struct h264_stream *s);
-/* 7.4.3: only the second field of the reference picture before it has its frame_num. Whether h,
+/* 7.4.3: only the other field of the reference picture before it has its frame_num. Whether h,
  * which begins a frame or a first field, has it too: it comes twice, or after pictures that it
- * belongs before. */
+ * belongs before; or it is a field with operation 5, which begins a frame behind such a field. */
 bool h264_stream_frame_num_repeats(const struct h264_stream *s, const struct h264_slice_header *h);
 /* Whether h has the frame_num of the reference before it and one more. */
 bool h264_stream_frame_num_counts(const struct h264_stream *s, const struct h264_slice_header *h);

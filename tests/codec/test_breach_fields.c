@@ -59,6 +59,26 @@ static void test_lost_field(void **state)
     }
 }
 
+/* A field with operation 5 is no second field (3.30), so both stand alone; it may have the
+ * frame_num of the field before (7.4.3). One of the same parity may not, with or without the
+ * operation. */
+static void test_reset_alone(void **state)
+{
+    for (unsigned way = 0; way < 2; way++) {
+        struct ctx c = open_fields();
+        struct slice_fields second = field_of(way ? REC_TOP : REC_BOTTOM, false, 1);
+        second.mmco[0].op = 5;
+        for (unsigned i = 0; i < 3; i++, c.tag++)
+            slice(&c, field_of(i == 1 ? REC_BOTTOM : REC_TOP, i == 0, i / 2));
+        slice(&c, second);
+        flush(&c);
+        assert_int_equal(c.decoded_count, 4);
+        assert_null(c.decoded[3]->first_field);
+        assert_int_equal(c.decoded[3]->damage.corrupt, way);
+        close_stream(&c);
+    }
+}
+
 /* Bytes that no NAL unit may have tell of a start code that is damaged: a field was behind it. */
 static void test_swallowed_field(void **state)
 {
@@ -176,9 +196,9 @@ static void test_poc_of_field(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lost_field),       cmocka_unit_test(test_swallowed_field),
-        cmocka_unit_test(test_lost_first_field), cmocka_unit_test(test_order_of_pairs),
-        cmocka_unit_test(test_poc_of_field),
+        cmocka_unit_test(test_lost_field),      cmocka_unit_test(test_reset_alone),
+        cmocka_unit_test(test_swallowed_field), cmocka_unit_test(test_lost_first_field),
+        cmocka_unit_test(test_order_of_pairs),  cmocka_unit_test(test_poc_of_field),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
