@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Rules of NAL units, of access units and of the numbers of pictures; and which frames a breach
- * reaches.
+ * Rules of NAL units and of access units; and which frames a breach reaches.
  */
 #include "tests/damage/judge.h"
 #include "codec/h264_picture.h"
@@ -16,7 +15,6 @@
 
 static const char text_header[] = "7.3.3: a slice header is broken",
                   text_refused[] = "7.3: a NAL unit is refused",
-                  text_gap[] = "7.4.3: a gap in frame_num",
                   text_name[] = "8.2.4, 8.2.5: a reference is named that is not there";
 
 /* Of a picture, by its id. */
@@ -29,18 +27,11 @@ struct verdict {
     bool marked;
 };
 
-/* POC of a frame or of single fields since an IDR picture or operation 5. */
-struct numbered {
-    int32_t poc[2]; /* top, bottom; equal for a single field */
-};
-
 struct judge {
     const struct breaches *allowed;
     struct breaches seen;
     struct verdict *at;
     unsigned count, capacity;
-    struct numbered *numbers;
-    unsigned numbers_count, numbers_capacity;
     struct h264_scratch *scratch;
     bool bad; /* no memory */
 
@@ -51,17 +42,14 @@ struct judge {
     int64_t own_tag;
     bool reserved;                /* this unit is of a reserved type, and no reference */
     bool unit_reference;          /* nal_ref_idc of the unit is not 0 */
-    bool begun, idr_came;         /* a picture came, and an IDR picture */
+    bool idr_came;                /* an IDR picture came */
     bool boundary, ended, prefix; /* an access unit begins; a sequence ended; units before it */
     int primary_pic_type;         /* of its delimiter, -1: none */
     uint32_t cur_id, cur_slices;  /* the picture that was built before this unit */
 
     /* of pictures before */
     const char *from;
-    const struct h264_sps *sps; /* a reference */
-    uint32_t prev_ref_frame_num, idr_pic_id;
-    int alone; /* structure of the last picture if that is a first field and a reference */
-    bool after_idr, after_nonref;
+    struct judge_numbers numbers;
 };
 
 struct judge *judge_create(const struct breaches *allowed)
@@ -82,10 +70,9 @@ void judge_free(struct judge *j)
 {
     if (!j)
         return;
-    h264_sps_unref(j->sps);
     h264_scratch_free(j->scratch);
     free(j->at);
-    free(j->numbers);
+    judge_numbers_free(&j->numbers);
     free(j);
 }
 
@@ -207,7 +194,7 @@ static void nal_order(struct judge *j, const uint8_t *nal, size_t size)
     }
     j->boundary |= begins;
     j->ended |= type == H264_NAL_END_SEQUENCE || type == H264_NAL_END_STREAM;
-    j->after_idr &= !j->ended; /* the same sequence may come again */
+    j->numbers.after_idr &= !j->ended; /* the same sequence may come again */
 }
 
 /* 7.4.2.4, Table 7-5 */
@@ -345,141 +332,29 @@ void judge_fed(struct judge *j, struct h264_stream *s, int error)
 
 /* ---- numbers of pictures ---- */
 
-static bool resets(const struct h264_slice_header *h)
-{
-    for (unsigned i = 0; i < h->mmco_count; i++)
-        if (h->mmco[i].op == 5)
-            return true;
-    return false;
-}
-
-/* 7.4.3, frame_num */
-static const char *frame_num_breach(struct judge *j, const struct h264_picture *pic,
-                                    const struct h264_slice_header *h)
-{
-    uint32_t max = 1u << pic->sps->log2_max_frame_num, before = (h->frame_num - 1) & (max - 1);
-    if (h->idr || pic->first_field || !j->begun)
-        return NULL;
-    if (j->alone && resets(h) && pic->structure == REC_FRAME - j->alone) /* no pair (3.30) */
-        return NULL;
-    if (h->frame_num == j->prev_ref_frame_num)
-        return "7.4.3: frame_num is that of the reference before";
-    if (before != j->prev_ref_frame_num && !pic->sps->gaps_in_frame_num_allowed)
-        return text_gap;
-    j->prev_ref_frame_num = before; /* of the last frame that is inferred */
-    return NULL;
-}
-
-/* 8.2.1: POC of frames are intervals that do not meet. */
-static const char *poc_breach(struct judge *j, const struct h264_picture *pic)
-{
-    int32_t top = pic->structure == REC_BOTTOM ? pic->poc[1] : pic->poc[0],
-            bottom = pic->structure == REC_TOP ? pic->poc[0] : pic->poc[1];
-    int32_t low = top < bottom ? top : bottom, high = top < bottom ? bottom : top;
-    unsigned count = j->numbers_count, later = 0;
-    if (pic->idr && low != 0 && !pic->first_field)
-        return "8.2.1: POC of an IDR picture";
-    if (pic->first_field) /* which is the last one */
-        count--;
-    for (unsigned i = 0; i < count; i++) {
-        const int32_t *other = j->numbers[i].poc;
-        int32_t other_low = other[0] < other[1] ? other[0] : other[1],
-                other_high = other[0] < other[1] ? other[1] : other[0];
-        if (low <= other_high && other_low <= high)
-            return "8.2.1: POC that another picture has";
-        later += other_low > high;
-    }
-    if (pic->first_field)
-        return NULL;
-    if (later > judge_dpb_frames(pic->sps))
-        return "C.4.5.3: more frames come before than the DPB holds";
-    return pic->sps->vui.bitstream_restriction_flag && later > pic->sps->vui.max_num_reorder_frames
-               ? JUDGE_TEXT_VUI_ORDER
-               : NULL;
-}
-
-static void number_add(struct judge *j, const struct h264_picture *pic)
-{
-    struct numbered *n;
-    if (pic->first_field) {
-        if (j->numbers_count)
-            j->numbers[j->numbers_count - 1].poc[pic->structure == REC_BOTTOM] =
-                pic->poc[pic->structure == REC_BOTTOM];
-        return;
-    }
-    if (!grow_by_one(&j->numbers, j->numbers_count, &j->numbers_capacity, sizeof(*j->numbers))) {
-        j->bad = true;
-        return;
-    }
-    n = &j->numbers[j->numbers_count++];
-    n->poc[0] = pic->poc[pic->structure == REC_BOTTOM];
-    n->poc[1] = pic->poc[pic->structure != REC_TOP];
-}
-
-/* After operation 5 numbers count from the picture itself (8.2.1). */
-static void numbers_after(struct judge *j, const struct h264_picture *pic,
-                          const struct h264_slice_header *h)
-{
-    if (h->nal_ref_idc)
-        j->prev_ref_frame_num = h->frame_num;
-    if (!resets(h) || !j->numbers_count)
-        return;
-    struct numbered last = j->numbers[j->numbers_count - 1];
-    int32_t low = last.poc[0] < last.poc[1] ? last.poc[0] : last.poc[1];
-    last.poc[0] -= low;
-    last.poc[1] -= low;
-    j->numbers[0] = last;
-    j->numbers_count = 1;
-    j->prev_ref_frame_num = 0;
-}
-
-/* 7.4.1.2.1 */
-static const char *sequence_breach(struct judge *j, const struct h264_picture *pic)
-{
-    bool other = j->sps && j->sps != pic->sps && !pic->idr;
-    if (j->sps != pic->sps) {
-        h264_sps_unref(j->sps);
-        j->sps = h264_sps_ref(pic->sps);
-    }
-    return other ? "7.4.1.2.1: another SPS without an IDR picture" : NULL;
-}
-
 /* Units before the picture are missing. */
 static bool tells_of_loss(const char *breach)
 {
-    return breach == text_gap || breach == text_header || breach == text_refused;
+    return breach == judge_text_gap || breach == text_header || breach == text_refused;
 }
 
 /* What makes breaches of order, in a picture that opens a frame or is a second field. */
-static void judge_numbers(struct judge *j, const struct h264_picture *pic)
+static void judge_order(struct judge *j, const struct h264_picture *pic)
 {
-    const struct h264_slice_header *h = &pic->slices[0].hdr;
+    const char *breaches[JUDGE_NUMBERS];
     if (pic->idr && !pic->first_field) {
         struct verdict *v = verdict_of(j, pic->id);
         v->from = v->from && tells_of_loss(v->from) ? NULL : v->from;
         j->from = NULL;
-        j->numbers_count = 0;
-        if (j->after_idr && h->idr_pic_id == j->idr_pic_id)
-            breach_from(j, pic->id, "7.4.3: idr_pic_id of the IDR picture before");
-        j->idr_pic_id = h->idr_pic_id;
     }
-    if (!pic->first_field)
-        j->after_idr = pic->idr;
-    if (!j->begun && !pic->idr) { /* units before it may have lacked their sets */
+    if (!j->numbers.begun && !pic->idr) { /* units before it may have lacked their sets */
         verdict_of(j, pic->id)->from = NULL;
         breach_from(j, pic->id, JUDGE_TEXT_BEGIN);
     }
-    breach_from(j, pic->id, sequence_breach(j, pic));
-    breach_from(j, pic->id, frame_num_breach(j, pic, h));
-    breach_from(j, pic->id, poc_breach(j, pic));
-    if (pic->sps->poc_type == 2 && !h->nal_ref_idc && j->after_nonref && !pic->first_field)
-        breach_from(j, pic->id, "8.2.1.3: two pictures in a row that are no references");
-    j->after_nonref = !h->nal_ref_idc;
-    j->begun = true;
     j->idr_came |= pic->idr;
-    number_add(j, pic);
-    numbers_after(j, pic, h);
-    j->alone = h->nal_ref_idc && !pic->first_field ? pic->structure : 0;
+    j->bad |= !judge_numbers(&j->numbers, pic, breaches);
+    for (unsigned i = 0; i < JUDGE_NUMBERS; i++)
+        breach_from(j, pic->id, breaches[i]);
 }
 
 /* ---- pictures ---- */
@@ -509,7 +384,7 @@ void judge_before(struct judge *j, struct h264_picture *pic)
     if (pic->view || pic->non_existing)
         return;
     if (!pic->plane0)
-        judge_numbers(j, pic);
+        judge_order(j, pic);
     judge_slices(j, pic);
     h264_picture_free_arrays(pic); /* step 2 comes again */
     if (h264_picture_alloc(pic))

@@ -78,6 +78,29 @@ const char *judge_siblings(const struct h264_slice_header *a, const struct h264_
 int judge_vertical_limit(const struct h264_sps *sps);
 unsigned judge_dpb_frames(const struct h264_sps *sps);
 
+/* judge_numbers.c: POC of a frame or of single fields since an IDR picture or operation 5. */
+struct numbered {
+    int32_t poc[2]; /* top, bottom; equal for a single field */
+};
+
+/* Of pictures before; zeros at first. */
+struct judge_numbers {
+    struct numbered *at;
+    unsigned count, capacity;
+    const struct h264_sps *sps; /* a reference */
+    uint32_t prev_ref_frame_num, idr_pic_id;
+    int alone; /* structure of the last picture if that is a first field and a reference */
+    bool begun, after_idr, after_nonref;
+};
+
+enum { JUDGE_NUMBERS = 5 };
+extern const char judge_text_gap[]; /* frames are missing before the picture */
+/* Of a picture that opens a frame or is a second field: NULL where it keeps a rule. False: no
+ * memory. */
+bool judge_numbers(struct judge_numbers *n, const struct h264_picture *pic,
+                   const char *breaches[JUDGE_NUMBERS]);
+void judge_numbers_free(struct judge_numbers *n);
+
 /* judge_macroblocks.c: behind step 2 of a slice whose parser is in scratch; all macroblocks behind
  * step 3. */
 const char *judge_slice_end(const struct h264_slice *slice, const struct h264_scratch *scratch);
