@@ -7,20 +7,20 @@
 #include "codec/h264.h"
 #include "codec/h264_stream.h"
 
-static bool picture_in_range(const struct gen *g, const struct h264_picture *pic)
+static bool picture_in_range(const struct h264_picture *pic)
 {
+    const int across = (int)sets_vector_limit(0, pic->sps->level_idc),
+              down = (int)sets_vector_limit(1, pic->sps->level_idc);
     for (uint32_t i = 0; i < pic->mb_count; i++) {
         const struct rec_mb *mb = &pic->arrays.mbs[i];
-        int limit = (int)sets_vertical_limit(pic->sps->level_idc) >>
-                    (pic->structure != REC_FRAME || mb->flags & REC_MB_FIELD);
+        int limit = down >> (pic->structure != REC_FRAME || mb->flags & REC_MB_FIELD);
         if (mb->kind != REC_MB_INTER)
             continue;
         for (unsigned k = 0; k < 32; k++) {
             const int16_t *mv = pic->arrays.motion[i].mv[k / 16][k % 16];
             if (pic->arrays.motion[i].ref_idx[k / 16][(k % 16 / 8) * 2 + (k % 4) / 2] < 0)
                 continue;
-            if (mv[0] < -(int)g->mv_limit[0] - 1 || mv[0] > (int)g->mv_limit[0] ||
-                mv[1] < -limit - 1 || mv[1] > limit)
+            if (mv[0] < -across - 1 || mv[0] > across || mv[1] < -limit - 1 || mv[1] > limit)
                 return false;
         }
     }
@@ -28,7 +28,7 @@ static bool picture_in_range(const struct gen *g, const struct h264_picture *pic
 }
 
 /* Everything that is complete; false: a vector is out of range. */
-static bool drain(const struct gen *g, struct h264_stream *s, struct h264_scratch *scratch)
+static bool drain(struct h264_stream *s, struct h264_scratch *scratch)
 {
     struct h264_picture *pic;
     bool good = true;
@@ -36,7 +36,7 @@ static bool drain(const struct gen *g, struct h264_stream *s, struct h264_scratc
         for (uint32_t i = 0; i < pic->slice_count; i++)
             h264_slice_decode(&pic->slices[i], scratch);
         if (!pic->non_existing && h264_picture_derive_motion(pic) >= 0)
-            good &= picture_in_range(g, pic);
+            good &= picture_in_range(pic);
         h264_picture_done(pic);
         h264_picture_unref(pic);
     }
@@ -52,9 +52,9 @@ bool check_vectors(const struct gen *g)
     bool good = true;
     if (scratch && h264_stream_create(&(struct h264_stream_params){.views = 2}, &s) == H264_OK) {
         h264_stream_feed(s, g->out.data, g->out.bits / 8, 0, &(struct h264_diag){0});
-        good = drain(g, s, scratch);
+        good = drain(s, scratch);
         h264_stream_flush(s);
-        good = drain(g, s, scratch) && good;
+        good = drain(s, scratch) && good;
     }
     h264_stream_free(s);
     h264_scratch_free(scratch);

@@ -143,8 +143,7 @@ struct gen {
     struct scaling_lists sps_lists, pps_lists[4];
     struct h264_pps pps[4];
     unsigned pps_count;
-    unsigned max_weight;  /* of all scaling lists that may be in force */
-    unsigned mv_limit[2]; /* quarter samples; of the SPS in force */
+    unsigned max_weight; /* of all scaling lists that may be in force */
 
     /* order */
     uint32_t frame_count; /* written */
@@ -195,8 +194,9 @@ void gen_stream(struct gen *g);
 /* sets.c: at a later IDR picture the format stays, and the size unless resize. */
 void sets_choose(struct gen *g, bool resize);
 void sets_free(struct gen *g);
-/* Vertical vector range of a level that is written, quarter samples (A.3.1) */
-unsigned sets_vertical_limit(unsigned level_idc);
+/* The largest vector component in quarter samples: 0 horizontal; 1 vertical, in frames, of a level
+ * that is written (A.3.1) */
+unsigned sets_vector_limit(unsigned component, unsigned level_idc);
 /* sets_write.c */
 void sets_write(struct gen *g);
 /* sei.c */

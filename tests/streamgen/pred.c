@@ -108,7 +108,8 @@ static void write_ref(struct mbw *w, unsigned list, unsigned q, unsigned width, 
 static int mvd_component(struct mbw *w, unsigned component, bool far)
 {
     struct rng *r = &w->rng;
-    unsigned limit = w->g->mv_limit[component], most = rng_one_in(r, 3) ? 80 : 14;
+    unsigned limit = sets_vector_limit(component, w->sps->level_idc),
+             most = rng_one_in(r, 3) ? 80 : 14;
     if (component && (w->mb->field || w->pic->structure != REC_FRAME))
         limit /= 2;
     if (far)

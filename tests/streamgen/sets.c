@@ -17,9 +17,11 @@ static const struct level {
               {40, 1, 0, 512}, {41, 1, 0, 512}, {42, 0, 0, 512}, {51, 0, 0, 512}};
 #define LEVELS (sizeof(levels) / sizeof(levels[0]))
 
-unsigned sets_vertical_limit(unsigned level_idc)
+unsigned sets_vector_limit(unsigned component, unsigned level_idc)
 {
     size_t i = 0;
+    if (!component)
+        return 2048 * 4 - 1;
     while (i + 1 < LEVELS && levels[i].idc != level_idc)
         i++;
     return levels[i].vertical * 4u - 1;
@@ -101,8 +103,6 @@ static void choose_size(struct gen *g)
     } while (fields && !level->fields);
     sps->level_idc = level->idc;
     sps->direct_8x8_inference_flag = fields || !level->small_direct || rng_one_in(&g->rng, 2);
-    g->mv_limit[0] = 2048 * 4 - 1;
-    g->mv_limit[1] = sets_vertical_limit(level->idc);
     sps->crop_left = sps->crop_right = sps->crop_top = sps->crop_bottom = 0;
     unit_x = subsampled ? 2 : 1;
     unit_y = (sps->chroma_format_idc == 1 ? 2u : 1u) << fields;
