@@ -197,9 +197,8 @@ void h264_neighbours_publish_group(struct mb_parser *p); /* with slice groups */
 void h264_mbaff_begin(struct mb_parser *p);
 void h264_mbaff_select(struct mb_parser *p, unsigned bottom, unsigned field);
 void h264_mbaff_find(struct mb_parser *p);
-/* For nC of an intra macroblock: what the mixed left column has of inter macroblocks counts as
- * empty.
- */
+/* For nC of an intra macroblock with data partitions: inter macroblocks of a mixed left column
+ * count as empty. */
 void h264_mbaff_left_of_intra(struct mb_parser *p);
 void h264_mbaff_publish(struct mb_parser *p);
 /* slice_data_mbaff.c: slice_data() (7.3.4) of an MBAFF frame, from p->addr on. */
