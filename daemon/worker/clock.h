@@ -29,13 +29,19 @@ static inline double thread_cpu_seconds(void)
 
 #define SPIN_PAUSES 32 /* one to two microseconds */
 
-/* One turn of a loop that waits. It leaves the core to its other thread, then to the scheduler. */
-static inline void spin_once(void)
+/* Leaves the core to its other thread. */
+static inline void spin_pause(void)
 {
 #ifdef __x86_64__
     for (unsigned i = 0; i < SPIN_PAUSES; i++)
         __builtin_ia32_pause();
 #endif
+}
+
+/* One turn of a loop that waits. It leaves the core to its other thread, then to the scheduler. */
+static inline void spin_once(void)
+{
+    spin_pause();
     sched_yield();
 }
 

@@ -14,6 +14,9 @@
 #include <unistd.h>
 
 #define SIGNALS 64 /* coders that are signalled after the lock is dropped */
+/* times that the lock is tried before the thread sleeps: it is held for microseconds, and a thread
+ * that sleeps takes ten times as long to wake */
+#define TRIES 16
 
 struct signals {
     struct coder *coders[SIGNALS];
@@ -143,7 +146,13 @@ void engine_lock(struct engine *e)
         engine_delay(e);
     if (uv_mutex_trylock(&e->lock)) {
         int64_t begin = now_ns();
-        uv_mutex_lock(&e->lock);
+        int tries = TRIES;
+        while (tries && uv_mutex_trylock(&e->lock)) {
+            spin_pause();
+            tries--;
+        }
+        if (!tries)
+            uv_mutex_lock(&e->lock);
         int64_t ns = now_ns() - begin;
         sums->waited++;
         sums->waited_ns += ns;
