@@ -134,11 +134,12 @@
 #define SPLIT_COEFF_BYTES        32
 /* blocks a macroblock: few sizes of arrays | by design: memory is kept by size */
 #define SPLIT_BLOCKS_STEP        3
-#define SPLIT_LOOK_NS            2000000u       /* ns between two looks at batches | measured */
+#define SPLIT_LOOK_NS            500000u        /* ns between two looks at batches | measured */
 
 /* ---- motion on the GPU ---- */
 #define MOTION_BATCHES           2              /* one is filled while one is in work | by design */
-#define MOTION_PICTURES          64             /* of 1920x1088, of a batch | measured */
+#define MOTION_PICTURES          256            /* of a batch at most | by design: of 854x480 */
+#define MOTION_HD_PICTURES       64             /* of 1920x1088 | measured */
 #define MOTION_PICTURE_SLICES    8              /* slices of a picture, average | measured */
 #define MOTION_SOFTWARE_PICTURES 8              /* of a batch on software devices | by design */
 #define MOTION_MEMORY_PART       64             /* 1/n of device memory for batches | by design */

@@ -51,6 +51,7 @@ static const struct tuning_name names[] = {
     NAME(fetch, FETCH_NEEDED),
     NAME(width, 256),
     NAME(flight, BATCHES_IN_FLIGHT),
+    NAME(share, 8),
     NAME(small, 64),
 };
 

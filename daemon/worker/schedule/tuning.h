@@ -33,6 +33,7 @@ struct split_tuning {
     uint32_t packed;               /* enum split_packed */
     uint32_t fetch;                /* enum split_fetch */
     uint32_t width, flight;        /* pictures of a batch of reconstruction; batches in flight */
+    uint32_t share;                /* slices of a subgroup of the GPU's entropy decoding */
     uint32_t small;                /* times as many pictures ahead where they are small, at most */
 };
 /* A batch has slices of like weight, or as many bytes as it can for the time of the GPU. */

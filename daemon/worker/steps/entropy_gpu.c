@@ -42,17 +42,12 @@ static void entropy_gpu_fail(struct entropy_gpu *g, int error)
     engine_log(e, error == GPU_ERR_FEATURE ? 2 : 1, line);
 }
 
-/* With the lock, dropped meanwhile. */
-static bool batch_step(struct entropy_gpu *g, struct entropy_batch *b)
+/* The device is done with its part, or has failed. With the lock, dropped meanwhile. */
+static void batch_step(struct entropy_gpu *g, struct entropy_batch *b, int err)
 {
     struct engine *e = g->engine;
     bool over = false;
     engine_unlock(e);
-    int err = gpu_entropy_poll(b->work);
-    if (err > 0) {
-        engine_lock(e);
-        return false;
-    }
     if (!err)
         err = entropy_batch_advance(g, b, &over);
     if (err)
@@ -66,7 +61,26 @@ static bool batch_step(struct entropy_gpu *g, struct entropy_batch *b)
         entropy_batch_measure(&e->schedule.split, b, now_ns());
     if (err || over)
         entropy_batch_settle(g, b);
-    return true;
+}
+
+/* With the lock, dropped meanwhile. */
+static bool batches_step(struct entropy_gpu *g)
+{
+    int states[SPLIT_BATCHES];
+    bool any = false;
+    if (!g->busy)
+        return false;
+    engine_unlock(g->engine);
+    for (uint32_t i = 0; i < g->capacity.batches; i++)
+        states[i] = g->batches[i].phase == BATCH_FREE ? 1 : gpu_entropy_poll(g->batches[i].work);
+    engine_lock(g->engine);
+    for (uint32_t i = 0; i < g->capacity.batches; i++) {
+        if (states[i] > 0)
+            continue;
+        batch_step(g, &g->batches[i], states[i]);
+        any = true;
+    }
+    return any;
 }
 
 /* Pipelines and buffers are made when there is enough work for them, which takes a while. With the
@@ -93,6 +107,8 @@ static bool entropy_gpu_open(struct entropy_gpu *g)
     int err = gpu_entropy_create(e->gpu, &params, &gpu);
     if (!err)
         err = gpu_entropy_prepare(gpu, cavlc);
+    if (!err)
+        gpu_entropy_share(gpu, e->schedule.setting.tuning.share);
     limit = limit ? limit : split_resident_limit(&e->schedule.setting);
     struct resident *resident = resident_create(e->gpu, limit);
     g->arrays = array_maker_start(&e->memory, resident);
@@ -305,14 +321,16 @@ static void entropy_gpu_main(void *arg)
     engine_lock(e);
     while (!e->threads.stopping || g->busy || motion_gpu_works(g->motion)) {
         bool any = motion_gpu_step(g->motion);
-        for (uint32_t i = 0; i < g->capacity.batches; i++)
-            if (g->batches[i].phase != BATCH_FREE)
-                any |= batch_step(g, &g->batches[i]);
+        entropy_sums_step(&g->sum, ENTROPY_STEP_MOTION, now_ns());
+        any |= batches_step(g);
+        entropy_sums_step(&g->sum, ENTROPY_STEP_DECODED, now_ns());
         any |= entropy_gpu_open(g) || batch_begin(g);
         entropy_gpu_watch(g, any);
         entropy_gpu_count(g);
+        entropy_sums_step(&g->sum, ENTROPY_STEP_BEGINS, now_ns());
         if (!any)
             entropy_gpu_rest(g);
+        entropy_sums_step(&g->sum, ENTROPY_STEP_RESTS, now_ns());
     }
     engine_unlock(e);
     entropy_gpu_log(g);

@@ -23,6 +23,15 @@ enum entropy_wait {
     ENTROPY_WAITS
 };
 
+/* What the thread does. */
+enum entropy_step {
+    ENTROPY_STEP_MOTION,  /* batches of motion: begun, and handed back */
+    ENTROPY_STEP_DECODED, /* results are fetched, and handed back */
+    ENTROPY_STEP_BEGINS,  /* a batch is chosen and submitted */
+    ENTROPY_STEP_RESTS,
+    ENTROPY_STEPS
+};
+
 struct entropy_sums {
     uint64_t batches, decoded, given_back, late;
     uint64_t stayed; /* pictures whose coefficients stayed on the device */
@@ -34,7 +43,12 @@ struct entropy_sums {
     enum entropy_wait wait;
     double waits[ENTROPY_WAITS];
     double total, busy; /* seconds; seconds of all batches in work */
+    int64_t step_ns;    /* since when it does that; 0: it has not begun */
+    double steps[ENTROPY_STEPS];
 };
+
+/* It has done this since the last call. */
+void entropy_sums_step(struct entropy_sums *s, enum entropy_step step, int64_t now_ns);
 
 /* Until now it was as at the last look; from now on it is as told. */
 void entropy_sums_look(struct entropy_sums *s, enum entropy_wait wait, uint32_t busy, bool works,

@@ -20,8 +20,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define SLICES (MOTION_PICTURE_SLICES * MOTION_PICTURES)
-#define MBS    (SPLIT_HD_MBS * MOTION_PICTURES)
+#define SLICES (MOTION_PICTURE_SLICES * MOTION_HD_PICTURES)
+#define MBS    (SPLIT_HD_MBS * MOTION_HD_PICTURES)
 #define ALIGN  256
 /* of a batch: records, syntax, and the map of the colocated picture before and after */
 #define MB_BYTES                                                                                   \
@@ -323,10 +323,12 @@ static bool batch_step(struct motion_gpu *m, struct motion_batch *b)
 static void batch_fill(struct motion_gpu *m, struct motion_batch *b)
 {
     int64_t now = now_ns();
-    while (b->count < MOTION_PICTURES) {
+    uint32_t mbs = 0;
+    while (b->count < MOTION_PICTURES && mbs < m->params.mbs) {
         struct picture *p = gpu_motion_take(&m->engine->schedule, now);
         if (!p)
             break;
+        mbs += p->pic->mb_count;
         b->parts[b->count].skip = p->window->abort;
         b->parts[b->count++].picture = p;
     }

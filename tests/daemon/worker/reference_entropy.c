@@ -272,6 +272,12 @@ int gpu_entropy_submit(struct gpu_entropy_batch *b)
     return GPU_OK;
 }
 
+/* It has no subgroups. */
+void gpu_entropy_share(struct gpu_entropy *e, uint32_t slices)
+{
+    (void)e, (void)slices;
+}
+
 int gpu_entropy_poll(struct gpu_entropy_batch *b)
 {
     if (b->phase == PHASE_WORKING && !atomic_load(&b->over))

@@ -179,7 +179,7 @@ void motion_step(void)
     }
     struct picture *p;
     for (sim.motion_count = 0;
-         sim.motion_count < MOTION_PICTURES && (p = gpu_motion_take(&sim.s, sim_ns()));)
+         sim.motion_count < MOTION_HD_PICTURES && (p = gpu_motion_take(&sim.s, sim_ns()));)
         sim.motion[sim.motion_count++] = p;
     sim.motion_end_s = sim.now_s + 0.5e-3 + 10e-6 * sim.motion_count;
 }
