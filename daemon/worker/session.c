@@ -61,7 +61,7 @@ static void session_wake(void *session)
         uv_cond_signal(&s->room);
         return;
     }
-    wake_device(&s->engine->schedule);
+    wake_window(&s->window);
     engine_signal(s->engine); /* its callers know the bare lock only */
 }
 
@@ -120,6 +120,7 @@ int session_open(struct engine *e, const struct pelton_open_params *params,
     s->window.both_views = params->views == PELTON_VIEWS_BOTH;
     engine_lock(e);
     window_open(&s->window, &e->schedule);
+    s->base.cpu = e->threads.device_cpu;
     if (uv_thread_create(&s->thread, stream_thread_main, s)) {
         window_close(&s->window);
         engine_unlock(e);
@@ -160,7 +161,7 @@ void session_account_gpu(struct session *s, struct recon_times *out)
     struct recon_times sum = s->gpu_sum;
     struct slots *slots = s->window.slots.of;
     if (slots)
-        add_times(&sum, &store_of(slots)->times, &s->gpu_base, s->window.slots.pictures);
+        add_times(&sum, &store_of(slots)->times, &s->base.gpu, s->window.slots.pictures);
     *out = sum;
 }
 
@@ -193,6 +194,8 @@ static void fill_stats(struct session *s, struct pelton_stats *out)
     struct recon_times gpu;
     session_account_gpu(s, &gpu);
     *out = s->stats;
+    out->cpu_device = s->engine->threads.device_cpu.works - s->base.cpu.works;
+    out->cpu_wait = s->engine->threads.device_cpu.waits - s->base.cpu.waits;
     out->dropped = s->dropped_decoder;
     out->libavcodec = s->lavc && !s->probe_only && !s->params.encoded;
     out->wall = 1e-9 * (double)((s->ended_ns ? s->ended_ns : now_ns()) - s->opened_ns);
@@ -269,14 +272,17 @@ static bool end_one(struct engine *e)
 
 void sessions_dispatch(struct engine *e)
 {
+    bool ended = false;
     /* Sessions are added and removed on this thread only, at the head of the list or in end_one. */
     engine_lock(e);
-    for (struct session *s = e->sessions; s; s = s->next)
+    for (struct session *s = e->sessions; s; s = s->next) {
         s->sub.news = subscription_has_news(&s->sub);
+        ended |= s->sub.ended;
+    }
     engine_unlock(e);
     for (struct session *s = e->sessions; s; s = s->next)
         if (s->sub.news)
             session_dispatch(s);
-    while (end_one(e))
+    while (ended && end_one(e))
         ;
 }

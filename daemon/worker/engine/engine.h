@@ -50,6 +50,11 @@ struct lock_sums {
     int64_t waited_ns, most_ns;
 };
 
+/* CPU time of the device's thread: what a session that was always there has to bear, seconds. */
+struct device_cpu {
+    double works, waits;
+};
+
 struct engine_threads {
     unsigned cores;       /* of this engine, if no other has work */
     struct coder *coders; /* [cores]; those from schedule.setting.coders on rest */
@@ -68,6 +73,7 @@ struct engine_threads {
     bool stopping;
     struct lock_sums sums;
     struct device_sums device_sums;
+    struct device_cpu device_cpu;
 };
 
 /* Bandwidth of device memory, measured if stages are timed. */

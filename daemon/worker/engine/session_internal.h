@@ -13,6 +13,12 @@
 
 #include <stddef.h>
 
+/* What was there before it. */
+struct session_base {
+    struct device_cpu cpu;  /* when it was opened */
+    struct recon_times gpu; /* the store's times when it attached to that */
+};
+
 struct session {
     struct engine *engine;
     struct session *next;
@@ -56,8 +62,8 @@ struct session {
     uint64_t dropped_late;        /* access units, for want of a faster reader */
     uint64_t peak_host, peak_gpu; /* most bytes held */
     int64_t opened_ns, ended_ns;
-    struct recon_times gpu_base; /* the store's times when this session attached to it */
-    struct recon_times gpu_sum;  /* from stores used before */
+    struct session_base base;
+    struct recon_times gpu_sum; /* from stores used before */
 };
 
 static inline struct session *session_of(const struct window *w)

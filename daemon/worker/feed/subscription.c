@@ -150,8 +150,9 @@ bool subscription_dispatch(struct subscription *sub)
             ev->pool->events--;
         event_free(ev);
     }
-    if (any)
+    if (any && (sub->awaited || sub->closing))
         sub->by.wake(sub->by.owner);
+    sub->awaited &= !any;
     uv_mutex_unlock(sub->by.lock);
     return any;
 }
@@ -241,6 +242,7 @@ bool subscription_pools_free(struct subscription *sub, bool all)
     for (struct pool **at = &sub->pools; *at;) {
         struct pool *pool = *at;
         if (!all && (!pool->retired || pool->busy || pool->events)) {
+            sub->awaited |= pool->retired && pool->events;
             at = &pool->next;
             continue;
         }
@@ -275,12 +277,13 @@ uint64_t subscription_bytes(const struct subscription *sub, bool device)
 
 bool subscription_quiet(struct subscription *sub)
 {
-    if (!subscription_maker_free(sub, true) || sub->events)
+    if (!subscription_maker_free(sub, true))
         return false;
+    bool events = sub->events != NULL;
     for (const struct pool *p = sub->pools; p; p = p->next)
-        if (p->events)
-            return false;
-    return true;
+        events |= p->events > 0;
+    sub->awaited |= events;
+    return !events;
 }
 
 struct pool *subscription_take_pools(struct subscription *sub)

@@ -61,6 +61,7 @@ struct subscription {
     struct event *events, **events_tail;
     bool memory_short; /* on_short is due */
     bool news;         /* loop thread: there are events, or information */
+    bool awaited;      /* the owner waits until the events are called */
 
     struct pool *pools;      /* newest first; the first is the current one */
     struct pool_maker maker; /* of the next one */

@@ -73,7 +73,7 @@ void queue_release(struct schedule *s, struct picture *p)
             motion_queue(s, waiter);
     }
     p->motion.waiters = NULL;
-    wake_device(s);
+    wake_window(p->window);
 }
 
 static void picture_ready(struct schedule *s, struct picture *p, enum picture_edge_name edge,

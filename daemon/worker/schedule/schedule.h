@@ -68,6 +68,8 @@ struct schedule {
     struct live_watch live;
     struct window *windows;
     uint32_t window_count;
+    struct window *noted, *noted_last; /* the device's thread has to look at them, in this order */
+    uint32_t noted_count;
     uint32_t ready;    /* pictures of all windows */
     uint32_t idle;     /* coders that have nothing to do */
     uint32_t encoders; /* streams whose frames the device encodes */
@@ -86,6 +88,26 @@ static inline void wake_coders(struct schedule *s, uint32_t most)
 static inline void wake_device(struct schedule *s)
 {
     s->wakes.device = true;
+}
+
+/* The device's thread will look at it in its next round. */
+static inline void note_window(struct window *w)
+{
+    struct schedule *s = w->schedule;
+    if (w->noted)
+        return;
+    w->noted = true;
+    w->next_noted = NULL;
+    *(s->noted ? &s->noted_last->next_noted : &s->noted) = w;
+    s->noted_last = w;
+    s->noted_count++;
+}
+
+/* Something of the window changed that the device's thread has to act on. */
+static inline void wake_window(struct window *w)
+{
+    note_window(w);
+    wake_device(w->schedule);
 }
 
 static inline void wake_gpu_coder(struct schedule *s)

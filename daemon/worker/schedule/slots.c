@@ -437,8 +437,10 @@ bool slots_claim(struct window *w, struct slots *st, bool oldest)
     st->wanted = true;
     if (!window_is_stuck(w))
         return false;
-    if (!st->free_count && st->used == slots->held && st->count == st->most)
+    if (!st->free_count && st->used == slots->held && st->count == st->most) {
         w->starves = true;
+        wake_window(w);
+    }
     return st->free_count > 0;
 }
 

@@ -25,10 +25,37 @@ void window_open(struct window *w, struct schedule *s)
     s->window_count++;
 }
 
+struct window *window_take_noted(struct schedule *s)
+{
+    struct window *w = s->noted;
+    if (!w)
+        return NULL;
+    s->noted = w->next_noted;
+    s->noted_count--;
+    w->noted = false;
+    return w;
+}
+
+static void window_forget_note(struct window *w)
+{
+    struct schedule *s = w->schedule;
+    struct window **at = &s->noted, *before = NULL;
+    if (!w->noted)
+        return;
+    for (; *at != w; at = &before->next_noted)
+        before = *at;
+    *at = w->next_noted;
+    if (s->noted_last == w)
+        s->noted_last = before;
+    s->noted_count--;
+    w->noted = false;
+}
+
 void window_close(struct window *w)
 {
     struct schedule *s = w->schedule;
     struct window **at = &s->windows, **woken = &s->wakes.sources;
+    window_forget_note(w);
     while (*at != w)
         at = &(*at)->next;
     *at = w->next;
@@ -221,13 +248,16 @@ static void join_frame(struct picture *p)
             p->owner->frame.poc[i] = pic->poc[i];
 }
 
-/* The first pictures of a stream are waited for, as are those of a live stream. */
+/* The first pictures of a stream are waited for, as are those of a live stream. Where there are
+ * more streams than coders, they wait for their turn in any case. */
 static void set_can(struct picture *p, const struct picture_facts *facts)
 {
     const struct window *w = p->window;
-    const struct schedule_setting *set = &w->schedule->setting;
+    const struct schedule *s = w->schedule;
+    const struct schedule_setting *set = &s->setting;
     bool all = set->entropy == ENGINE_ENTROPY_GPU;
-    bool first = w->created < tuned(set->tuning.early, WINDOW_FIRST_PICTURES);
+    uint32_t early = s->window_count > set->coders ? 1 : WINDOW_FIRST_PICTURES;
+    bool first = w->created < tuned(set->tuning.early, early);
     if (!facts->entropy_gpu || p->pace == PACE_LIVE)
         return;
     p->entropy.largest_slice = facts->largest_slice;
@@ -272,7 +302,7 @@ void window_add(struct window *w, struct picture *p, const struct picture_facts 
     picture_trace(p, TRACE_PARSED, now_ns);
     if (!p->entropy.slices_left) {
         picture_move(p, EDGE_EMPTY);
-        wake_device(s);
+        wake_window(w);
         return;
     }
     for (uint32_t i = 0; i < facts->colocated_count; i++)
@@ -288,7 +318,7 @@ void window_forget(struct picture *p)
     if (p->slot.slots && p->owner == p)
         slots_give(p->slot.slots, w, p->slot.seat, p->pic->holder.slot);
     w->pictures--;
-    wake_device(w->schedule);
+    wake_window(w);
 }
 
 struct h264_picture *window_retire(struct window *w)
@@ -308,8 +338,8 @@ void window_abort(struct window *w)
 {
     w->abort = true;
     wake_source(w);
-    wake_coders(w->schedule, UINT32_MAX);
-    wake_device(w->schedule);
+    wake_coders(w->schedule, w->busy); /* they drop what nobody has begun */
+    wake_window(w);
 }
 
 bool window_discard(struct window *w)
@@ -331,7 +361,7 @@ void window_output(struct window *w, struct output *out)
     out->next = NULL;
     *w->outputs_tail = out;
     w->outputs_tail = &out->next;
-    wake_device(w->schedule);
+    wake_window(w);
 }
 
 struct output *window_drop_output(struct window *w)

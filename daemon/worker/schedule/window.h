@@ -88,6 +88,8 @@ struct window {
 
     bool woken; /* in schedule.wakes.sources */
     struct window *next_woken;
+    bool noted; /* in schedule.noted */
+    struct window *next_noted;
 };
 
 /* What the codec knows of a new picture, and what the schedule needs of that. */
@@ -101,6 +103,8 @@ struct picture_facts {
 
 void window_open(struct window *w, struct schedule *s); /* joins the schedule, first in its list */
 void window_close(struct window *w);                    /* leaves it; without pictures */
+/* The one that was noted first is noted no more; NULL: none was. */
+struct window *window_take_noted(struct schedule *s);
 /* A new picture: LIVE if the stream is live and in time. */
 enum picture_pace window_pace(const struct window *w, uint32_t slices);
 /* The window takes the reference of p->pic. */

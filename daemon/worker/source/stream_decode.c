@@ -356,7 +356,7 @@ static void prepare(struct stream *st)
         return;
     engine_lock(st->engine);
     s->ahead = h264_sps_ref(sps);
-    wake_device(&st->engine->schedule);
+    wake_window(&s->window);
     while (s->window.live && s->ahead && !stream_stopped(st))
         engine_wait(st->engine, &s->room, 0);
     engine_unlock(st->engine);
@@ -374,16 +374,18 @@ static void stream_close(struct stream *st)
     av_packet_free(&st->packet);
     if (st->source_opened)
         source_close(&st->source);
+    double cpu = thread_cpu_seconds();
     engine_lock(st->engine);
-    stream_account_cpu(st);
+    stream_account(st, cpu);
     if (s->probe_only)
         s->window.abort = true;
     stream_set_last(st);
     s->window.source_ended = true;
     if (s->lavc)
         thread_frames_end(s);
-    wake_coders(&st->engine->schedule, UINT32_MAX);
-    wake_device(&st->engine->schedule);
+    if (st->engine->params.shuffle_seed) /* which waits until the window is full, or the end */
+        wake_coders(&st->engine->schedule, UINT32_MAX);
+    wake_window(&s->window);
     engine_unlock(st->engine);
     engine_notify(st->engine);
 }
@@ -404,7 +406,7 @@ void stream_thread_main(void *session)
         engine_lock(s->engine);
         session_fail(s, PELTON_ERR_NOMEM, "out of memory", "");
         s->window.source_ended = true;
-        wake_device(&s->engine->schedule);
+        wake_window(&s->window);
         if (s->lavc)
             thread_frames_end(s);
         engine_unlock(s->engine);

@@ -22,6 +22,12 @@
 
 struct delivery;
 
+/* What the session has not been told yet: it needs the engine's lock. */
+struct stream_read {
+    uint64_t access_units, bytes, pictures;
+    double cpu; /* seconds of the thread that it has been told */
+};
+
 struct stream {
     struct session *session;
     struct engine *engine;
@@ -61,7 +67,7 @@ struct stream {
     struct pelton_info info;
     struct side_probe probe;
     struct h264_diag diag;
-    double cpu;
+    struct stream_read read;
 };
 
 /* Access units leave as they came. */
@@ -79,8 +85,8 @@ static inline bool stream_stopped(struct stream *st)
 
 /* The session fails; what came before is still given out. */
 void stream_report_failure(struct stream *st, int code, const char *cause, const char *hint);
-/* The thread's time so far. With the lock. */
-void stream_account_cpu(struct stream *st);
+/* What was read, and CPU seconds of the thread so far. With the lock. */
+void stream_account(struct stream *st, double cpu);
 /* Waits until the window of the device has room. */
 void stream_wait_for_room(struct stream *st);
 

@@ -52,7 +52,7 @@ static bool device_takes_over(struct stream *st, const char *why)
     s->sub.by.gpu = e->gpu;
     if (s->sub.pools)
         s->sub.pools->fits[0] = s->sub.pools->fits[1] = 0; /* the device cannot write into it */
-    wake_device(&e->schedule);
+    wake_window(&s->window);
     engine_unlock(e);
     return true;
 }

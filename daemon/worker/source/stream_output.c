@@ -290,9 +290,7 @@ static void drain_outputs(struct stream *st)
 void stream_admit(struct stream *st, struct h264_picture *pic)
 {
     struct session *s = st->session;
-    engine_lock(st->engine);
-    s->stats.pictures += !pic->non_existing && !s->lavc;
-    engine_unlock(st->engine);
+    st->read.pictures += !pic->non_existing && !s->lavc;
     const char *why = s->lavc && st->lavc ? lavc_refuses(st->lavc, pic) : NULL;
     if (why)
         drain_outputs(st);

@@ -12,18 +12,22 @@ void stream_report_failure(struct stream *st, int code, const char *cause, const
     st->failed = true;
 }
 
-void stream_account_cpu(struct stream *st)
+void stream_account(struct stream *st, double cpu)
 {
-    double cpu = thread_cpu_seconds();
-    st->session->stats.cpu_demux += cpu - st->cpu;
-    st->cpu = cpu;
+    struct pelton_stats *stats = &st->session->stats;
+    stats->cpu_demux += cpu - st->read.cpu;
+    stats->access_units += st->read.access_units;
+    stats->bytes_in += st->read.bytes;
+    stats->pictures += st->read.pictures;
+    st->read = (struct stream_read){.cpu = cpu};
 }
 
 void stream_wait_for_room(struct stream *st)
 {
     struct session *s = st->session;
+    double cpu = thread_cpu_seconds();
     engine_lock(st->engine);
-    stream_account_cpu(st);
+    stream_account(st, cpu);
     while (!s->lavc && !window_has_room(&s->window) && !stream_stopped(st)) {
         s->window.source_waits = true;
         if (st->engine->params.shuffle_seed)

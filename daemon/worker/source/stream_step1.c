@@ -77,7 +77,6 @@ static int64_t or_none(int64_t ts)
 
 int stream_parse(struct stream *st)
 {
-    struct session *s = st->session;
     const AVPacket *p = st->packet;
     struct packet_times t = {.tag = ++st->tag,
                              .pts = or_none(p->pts),
@@ -90,10 +89,10 @@ int stream_parse(struct stream *st)
     if (st->selection.chosen.maker)
         chosen_note_packet(&st->selection.chosen, p, st->tag);
     int first = h264_stream_feed(st->codec, p->data, (size_t)p->size, st->tag, &st->diag);
-    engine_lock(st->engine);
-    s->stats.access_units += !st->selection.chosen.maker;
-    s->stats.bytes_in += st->selection.chosen.maker ? 0 : (uint64_t)p->size;
-    engine_unlock(st->engine);
+    if (!st->selection.chosen.maker) {
+        st->read.access_units++;
+        st->read.bytes += (uint64_t)p->size;
+    }
     stream_drain(st);
     /* a packet holds all of its pictures */
     int last = h264_stream_end_access_unit(st->codec, first < 0 ? NULL : &st->diag);

@@ -76,6 +76,9 @@ int picture_make_arrays(struct picture *p, bool *per_slice)
 static int begin_live(struct session *s, struct picture *p)
 {
     bool per_slice;
+    p->pace = PACE_AHEAD;
+    if (!s->window.live) /* set by this thread */
+        return 0;
     engine_lock(s->engine);
     p->pace = window_pace(&s->window, p->entropy.slices_left);
     engine_unlock(s->engine);

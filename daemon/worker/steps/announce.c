@@ -170,6 +170,7 @@ static bool session_ensure_store(struct engine *e, struct session *s)
     int err = store_attach(s, sps);
     if (err == STORE_LATER) {
         e->schedule.store_waits = true;
+        note_window(&s->window); /* it may come without a word */
         return false;
     }
     if (err == GPU_ERR_LOST)
@@ -434,9 +435,12 @@ bool session_tend(struct engine *e, struct session *s)
     bool former = s->sub.pools && s->sub.pools->next;
     if (former && !session_names_retired(s))
         any |= subscription_pools_free(&s->sub, false);
+    any |= unref.count > 0;
+    if (any)
+        note_window(&s->window);
     if (session_may_end(s))
         session_end_work(e, s);
     else if (any && s->window.abort)
         engine_notify(e);
-    return any || unref.count;
+    return any;
 }

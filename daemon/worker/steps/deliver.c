@@ -48,7 +48,7 @@ static void delivery_drop(struct session *s, struct delivery *to)
     to->output.state = OUTPUT_COMPLETE;
     to->output.drop = true;
     s->dropped_decoder++;
-    wake_device(&s->engine->schedule);
+    wake_window(&s->window);
 }
 
 /* Applies the stream's on_error. True: the frame is not delivered. */
@@ -85,7 +85,7 @@ static bool deliver_one(struct submission *sub, struct session *s, struct delive
     if (!pool_has_slots(pool)) { /* PELTON_NONE: done when the picture is */
         to->pool = pool;
         to->output.state = OUTPUT_SUBMITTED;
-        wake_device(&s->engine->schedule); /* it may be done already */
+        wake_window(&s->window); /* it may be done already */
         return true;
     }
     bool slot_free = pool_take(pool, &slot);

@@ -17,6 +17,18 @@
 #include <malloc.h>
 #include <pthread.h>
 
+/* Those that were noted before this round; each may be noted again meanwhile. */
+static bool sessions_tend(struct engine *e)
+{
+    bool any = false;
+    for (uint32_t left = e->schedule.noted_count; left; left--) {
+        struct window *w = window_take_noted(&e->schedule);
+        struct session *s = w ? session_of(w) : NULL;
+        any |= s && !s->lavc && session_tend(e, s);
+    }
+    return any;
+}
+
 static bool device_round(struct engine *e)
 {
     struct device_sums *sums = &e->threads.device_sums;
@@ -26,8 +38,7 @@ static bool device_round(struct engine *e)
     for (struct slots *st = e->schedule.stores; st; st = st->next)
         any |= store_complete(e, store_of(st));
     device_sums_step(sums, DEVICE_TENDS);
-    for (struct session *s = e->sessions; s; s = s->next)
-        any |= !s->lavc && session_tend(e, s);
+    any |= sessions_tend(e);
     if (!e->schedule.store_waits)
         stores_want_nothing(e);
     uint32_t most = batches_most(&e->schedule);
@@ -129,10 +140,10 @@ static bool device_doze(struct engine *e)
 /* CPU time of this thread belongs to all sessions alike. */
 static void charge_sessions(struct engine *e, double seconds, double waits)
 {
-    for (struct session *s = e->sessions; s; s = s->next) {
-        s->stats.cpu_device += seconds / e->session_count;
-        s->stats.cpu_wait += waits / e->session_count;
-    }
+    if (!e->session_count)
+        return;
+    e->threads.device_cpu.works += seconds / e->session_count;
+    e->threads.device_cpu.waits += waits / e->session_count;
 }
 
 /* The store whose oldest batch is the oldest of all; NULL: nothing is in flight. */

@@ -166,6 +166,6 @@ int store_attach(struct session *s, const struct h264_sps *sps)
         return err;
     START_TRACE_FIRST("first frame store is made");
     slots_attach(&s->window, slots, &wish);
-    s->gpu_base = store_of(slots)->times;
+    s->base.gpu = store_of(slots)->times;
     return 0;
 }

@@ -13,6 +13,16 @@
 
 /* ---- completion ---- */
 
+/* Their windows move on, or their frames leave. With the lock. */
+static void submission_note(struct submission *sub)
+{
+    for (uint32_t i = 0; i < sub->batch.count; i++)
+        if (sub->batch.entries[i].picture)
+            note_window(sub->batch.entries[i].picture->window);
+    for (uint32_t i = 0; i < sub->delivery_count; i++)
+        note_window(&sub->to[i].session->window);
+}
+
 static int64_t gpu_ns(const struct recon_times *before, const struct recon_times *after)
 {
     double seconds = 0;
@@ -48,6 +58,7 @@ static void submission_complete(struct engine *e, struct store *st, struct submi
     st->times = times;
     recon_step_seconds(st->recon, e->threads.device_sums.submitting);
     device_sums_batch(&e->threads.device_sums, b->count, sub->delivery_count);
+    submission_note(sub);
     for (uint32_t i = 0; i < b->count; i++)
         if (b->entries[i].picture)
             picture_move(b->entries[i].picture, EDGE_COMPLETE);
@@ -149,6 +160,7 @@ static bool submission_is_awaited(const struct engine *e, const struct submissio
 /* The spare one that was filled is in flight. */
 static void store_append(struct store *st, struct submission *sub)
 {
+    submission_note(sub);
     st->spare = sub->next;
     sub->next = NULL;
     if (st->last)

@@ -376,16 +376,72 @@ static void test_reads_records(void **state)
     free(w);
 }
 
+/* The device's thread looks at each window once, in the order of their news. */
+static void test_notes(void **state)
+{
+    enum { COUNT = 4 };
+    struct schedule s = {0};
+    struct window windows[COUNT] = {0};
+    for (uint32_t i = 0; i < COUNT; i++)
+        window_open(&windows[i], &s);
+    assert_null(window_take_noted(&s));
+    for (uint32_t i = 0; i < 2 * COUNT; i++)
+        note_window(&windows[(i + 1) % COUNT]);
+    assert_int_equal(s.noted_count, COUNT);
+    assert_false(s.wakes.device);
+    assert_ptr_equal(window_take_noted(&s), &windows[1]);
+    wake_window(&windows[1]); /* behind the others now */
+    assert_true(s.wakes.device);
+    window_close(&windows[3]); /* between others */
+    assert_ptr_equal(window_take_noted(&s), &windows[2]);
+    window_close(&windows[1]); /* the last one */
+    assert_int_equal(s.noted_count, 1);
+    note_window(&windows[2]);
+    assert_ptr_equal(window_take_noted(&s), &windows[0]);
+    window_close(&windows[2]); /* the only one */
+    assert_null(window_take_noted(&s));
+    assert_int_equal(s.noted_count, 0);
+    note_window(&windows[0]);
+    assert_ptr_equal(window_take_noted(&s), &windows[0]);
+}
+
+/* The first pictures of a stream are not the GPU's, unless they have to wait for other streams. */
+static void test_first_pictures(void **state)
+{
+    for (uint32_t coders = WINDOWS - 1; coders <= WINDOWS; coders++) {
+        struct world *w = world();
+        w->s.setting.coders = coders;
+        assert_false(add(w, 0, 0, 1, -1)->can & CAN_ENTROPY_GPU);
+        assert_int_equal((add(w, 0, 1, 1, -1)->can & CAN_ENTROPY_GPU) != 0, coders < WINDOWS);
+        free(w);
+    }
+}
+
+/* No coder is woken in vain when a stream is given up. */
+static void test_abort_wakes(void **state)
+{
+    struct world *w = world();
+    window_abort(&w->windows[0]);
+    assert_int_equal(w->s.wakes.coders, 0);
+    add(w, 1, 0, 1, -1);
+    w->s.wakes.coders = 0;
+    window_abort(&w->windows[1]);
+    assert_int_equal(w->s.wakes.coders, 1);
+    assert_true(w->s.wakes.device && w->windows[1].noted);
+    free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_turns),         cmocka_unit_test(test_slices),
-        cmocka_unit_test(test_colocated),     cmocka_unit_test(test_motion_refused),
-        cmocka_unit_test(test_decoded_again), cmocka_unit_test(test_import_refused),
-        cmocka_unit_test(test_abort),         cmocka_unit_test(test_live),
-        cmocka_unit_test(test_far_ahead),     cmocka_unit_test(test_budget),
-        cmocka_unit_test(test_need),          cmocka_unit_test(test_records),
-        cmocka_unit_test(test_reads_records),
+        cmocka_unit_test(test_turns),          cmocka_unit_test(test_slices),
+        cmocka_unit_test(test_colocated),      cmocka_unit_test(test_motion_refused),
+        cmocka_unit_test(test_decoded_again),  cmocka_unit_test(test_import_refused),
+        cmocka_unit_test(test_abort),          cmocka_unit_test(test_live),
+        cmocka_unit_test(test_far_ahead),      cmocka_unit_test(test_budget),
+        cmocka_unit_test(test_need),           cmocka_unit_test(test_records),
+        cmocka_unit_test(test_reads_records),  cmocka_unit_test(test_notes),
+        cmocka_unit_test(test_first_pictures), cmocka_unit_test(test_abort_wakes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

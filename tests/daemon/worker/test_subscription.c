@@ -205,6 +205,46 @@ static void test_memory_short(void **state)
     world_free(&w);
 }
 
+/* Events that were called wake the owner where it waits for them, and not else. */
+static void test_awaited(void **state)
+{
+    struct world w;
+    world_init(&w);
+    uv_mutex_lock(&w.lock);
+    make_pool(&w);
+    assert_true(post(&w, NULL));
+    w.woken = 0;
+    uv_mutex_unlock(&w.lock);
+    assert_true(subscription_dispatch(&w.sub));
+    assert_int_equal(w.woken, 0);
+    uv_mutex_lock(&w.lock);
+    assert_true(post(&w, NULL));
+    assert_false(subscription_quiet(&w.sub));
+    uv_mutex_unlock(&w.lock);
+    assert_true(subscription_dispatch(&w.sub));
+    assert_int_equal(w.woken, 1);
+    uv_mutex_lock(&w.lock);
+    assert_true(subscription_quiet(&w.sub));
+    make_pool(&w);
+    assert_true(post(&w, NULL));
+    w.sub.pools->retired = true; /* as if there were a newer one */
+    w.woken = 0;
+    assert_false(subscription_pools_free(&w.sub, false));
+    uv_mutex_unlock(&w.lock);
+    assert_true(subscription_dispatch(&w.sub));
+    assert_int_equal(w.woken, 1);
+    uv_mutex_lock(&w.lock);
+    assert_true(post(&w, NULL));
+    w.sub.closing = true;
+    uv_mutex_unlock(&w.lock);
+    assert_true(subscription_dispatch(&w.sub));
+    assert_int_equal(w.woken, 2); /* the slot is free again */
+    uv_mutex_lock(&w.lock);
+    subscription_end(&w.sub);
+    uv_mutex_unlock(&w.lock);
+    world_free(&w);
+}
+
 /* A former pool stays while a reader holds its slots or an event names it. */
 static void test_epochs(void **state)
 {
@@ -351,13 +391,10 @@ static void test_end_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_frames),
-        cmocka_unit_test(test_memory_short),
-        cmocka_unit_test(test_epochs),
-        cmocka_unit_test(test_first_failure),
-        cmocka_unit_test(test_close_in_callback),
-        cmocka_unit_test(test_end_once),
-        cmocka_unit_test(test_reuse),
+        cmocka_unit_test(test_frames),        cmocka_unit_test(test_memory_short),
+        cmocka_unit_test(test_awaited),       cmocka_unit_test(test_epochs),
+        cmocka_unit_test(test_first_failure), cmocka_unit_test(test_close_in_callback),
+        cmocka_unit_test(test_end_once),      cmocka_unit_test(test_reuse),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
