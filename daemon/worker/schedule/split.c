@@ -157,9 +157,7 @@ bool split_worth(const struct schedule *s)
 {
     if (s->split.all || !s->entropy.first)
         return s->entropy.first != NULL;
-    double worth = 1e-3 * tuned(s->setting.tuning.worth, SPLIT_WORTH_MS),
-           batch = batch_seconds(s); /* of small pictures: shorter */
-    worth = batch < worth ? batch : worth;
+    double worth = 1e-3 * tuned(s->setting.tuning.worth, SPLIT_WORTH_MS);
     return !split_is_encoders(s) && cpu_seconds_a_byte(s) * (double)s->entropy.bytes > worth &&
            split_joins(s);
 }
@@ -182,7 +180,7 @@ static bool room_takes(struct split_capacity *room, const struct picture *p)
     return true;
 }
 
-/* As the edge TAKE_GPU has it, but cheap: it is asked of hundreds of pictures at each look. */
+/* As the edge TAKE_GPU has it, but cheap: it is asked of hundreds of pictures, every 2 ms. */
 static bool picture_is_eligible(const struct picture *p)
 {
     return p->stage == PICTURE_QUEUED && p->can & CAN_ENTROPY_GPU && p->records == LIVES_NOWHERE &&
