@@ -33,12 +33,13 @@ static bool packed_grow(struct mb_parser *p, uint32_t need)
     return true;
 }
 
-/* The next chunk. Of the last one so little is left that no macroblock may fit. */
+/* The next chunk. Of the last one so little is left that no macroblock may fit. Another slice may
+ * have written behind what it used and given it back: that comes before. */
 static bool packed_take(struct mb_parser *p, uint32_t need)
 {
     struct h264_arrays *a = &p->pic->arrays;
     uint32_t chunk = H264_PACKED_MBS * need,
-             start = atomic_fetch_add_explicit(&a->packed_words, chunk, memory_order_relaxed);
+             start = atomic_fetch_add_explicit(&a->packed_words, chunk, memory_order_acquire);
     if (start > a->packed_capacity || a->packed_capacity - start < chunk)
         return false;
     if (start != p->chunk.packed_end)
@@ -65,7 +66,7 @@ static void packed_return(struct mb_parser *p)
         atomic_store_explicit(words, p->chunk.packed_next, memory_order_relaxed);
     else if (p->chunk.packed_next < end)
         atomic_compare_exchange_strong_explicit(words, &end, p->chunk.packed_next,
-                                                memory_order_relaxed, memory_order_relaxed);
+                                                memory_order_release, memory_order_relaxed);
 }
 
 void h264_coeff_blocks_done(struct mb_parser *p)
@@ -110,7 +111,7 @@ static bool blocks_reserve(struct mb_parser *p)
             n > p->pic->arrays.coeff_block_capacity - start)
             return false;
     } while (!atomic_compare_exchange_weak_explicit(&p->pic->arrays.coeff_block_count, &start,
-                                                    start + n, memory_order_relaxed,
+                                                    start + n, memory_order_acquire,
                                                     memory_order_relaxed));
     if (start != p->chunk.end) /* else the rest of the last chunk goes on in the new one */
         p->chunk.next = start;
@@ -135,7 +136,7 @@ void h264_coeff_blocks_return(struct mb_parser *p)
         packed_return(p);
     if (p->chunk.next < end)
         atomic_compare_exchange_strong_explicit(&p->pic->arrays.coeff_block_count, &end,
-                                                p->chunk.next, memory_order_relaxed,
+                                                p->chunk.next, memory_order_release,
                                                 memory_order_relaxed);
 }
 

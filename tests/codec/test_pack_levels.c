@@ -3,9 +3,13 @@
  * Packed levels (codec/pack_levels.h): what is packed comes back, of any number of blocks, with
  * narrow and with wide levels. Words that lie beyond the end read as 0.
  */
+#include "codec/arrays.h"
+#include "codec/macroblock.h"
 #include "codec/pack_levels.h"
 #include "reference/recon_ref.h"
 
+#include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -98,12 +102,94 @@ static void test_beyond(void **state)
     free(w);
 }
 
+enum { SIDES = 2, SIDE_MBS = 4000, SIDE_BLOCKS = 2, SIDE_CHUNK = 256 };
+
+struct side {
+    struct mb_parser p;
+    pthread_barrier_t *begin;
+    unsigned first, random;
+};
+
+/* Two of each block, so four of a macroblock: packing writes into the word behind them, where
+ * another slice may be next. */
+static int16_t side_level(unsigned mb, unsigned k)
+{
+    return (int16_t)(k % 16 == mb % 10 || k % 16 == mb % 10 + 3 ? 1 + mb % 127 : 0);
+}
+
+/* Slices of some macroblocks each. */
+static void *side_main(void *side)
+{
+    struct side *s = side;
+    struct mb_parser *p = &s->p;
+    int16_t blocks[SIDE_BLOCKS * 16];
+    struct rec_mb mb = {.coded = {(1 << SIDE_BLOCKS) - 1, 0, 0}};
+    p->to.coeffs = blocks;
+    p->mb = &mb;
+    pthread_barrier_wait(s->begin);
+    for (unsigned i = 0; i < SIDE_MBS; i++) {
+        p->index = s->first + i;
+        for (unsigned k = 0; k < SIDE_BLOCKS * 16; k++)
+            blocks[k] = side_level(p->index, k);
+        assert_true(h264_coeff_blocks_reserve(p));
+        h264_coeff_blocks_done(p);
+        s->random = s->random * 1103515245u + 12345;
+        if (s->random >> 30)
+            continue;
+        h264_coeff_blocks_return(p);
+        p->chunk = (struct mb_coeff_chunk){.per_mb = SIDE_BLOCKS};
+        sched_yield();
+    }
+    h264_coeff_blocks_return(p);
+    return NULL;
+}
+
+/* Slices of one picture that are decoded at the same time. What one gives back another takes. */
+static void test_side_by_side(void **state)
+{
+    static uint8_t groups[1];
+    uint32_t words = SIDES * SIDE_MBS * (1 + SIDE_CHUNK);
+    struct h264_picture *pic = calloc(1, sizeof(*pic));
+    struct side *sides = calloc(SIDES, sizeof(*sides));
+    struct rec_view view = {.packed = calloc(words, sizeof(uint32_t))};
+    pthread_t threads[SIDES];
+    pthread_barrier_t begin;
+    assert_int_equal(pthread_barrier_init(&begin, NULL, SIDES), 0);
+    assert_true(pic && sides && view.packed);
+    pic->slice_count = SIDES;
+    pic->arrays.packed = (uint32_t *)(uintptr_t)view.packed;
+    pic->arrays.packed_capacity = words;
+    pic->arrays.coeff_block_capacity = UINT32_MAX / 2;
+    atomic_init(&pic->arrays.packed_words, SIDES * SIDE_MBS);
+    atomic_init(&pic->arrays.coeff_block_count, 0);
+    for (unsigned i = 0; i < SIDES; i++) {
+        sides[i] = (struct side){.begin = &begin, .first = i * SIDE_MBS, .random = i};
+        sides[i].p.pic = pic;
+        sides[i].p.to.packed = pic->arrays.packed;
+        sides[i].p.groups = groups;
+        sides[i].p.chunk.per_mb = SIDE_BLOCKS;
+        assert_int_equal(pthread_create(&threads[i], NULL, side_main, &sides[i]), 0);
+    }
+    for (unsigned i = 0; i < SIDES; i++)
+        pthread_join(threads[i], NULL);
+    view.packed_words = atomic_load(&pic->arrays.packed_words);
+    for (unsigned mb = 0; mb < SIDES * SIDE_MBS; mb++)
+        for (unsigned k = 0; k < SIDE_BLOCKS * 16; k++)
+            assert_int_equal(ref_packed_level(&view, mb, SIDE_BLOCKS, k / 16, k % 16),
+                             side_level(mb, k));
+    pthread_barrier_destroy(&begin);
+    free(pic->arrays.packed);
+    free(sides);
+    free(pic);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_widths),
         cmocka_unit_test(test_beyond),
+        cmocka_unit_test(test_side_by_side),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
