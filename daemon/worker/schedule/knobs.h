@@ -134,7 +134,9 @@
 #define SPLIT_COEFF_BYTES        32
 /* blocks a macroblock: few sizes of arrays | by design: memory is kept by size */
 #define SPLIT_BLOCKS_STEP        3
-#define SPLIT_LOOK_NS            500000u        /* ns between two looks at batches | measured */
+#define SPLIT_LOOK_NS            2000000u       /* ns between two looks at the queue | measured */
+/* the same at batches in work | by design: a small one takes 30 ms, and each has three steps */
+#define SPLIT_LOOK_BUSY_NS       500000u
 
 /* ---- motion on the GPU ---- */
 #define MOTION_BATCHES           2              /* one is filled while one is in work | by design */

@@ -22,10 +22,11 @@
 
 struct delivery;
 
-/* What the session has not been told yet: it needs the engine's lock. */
+/* What the session's statistics lack until the thread takes the engine's lock for its next access
+ * unit. */
 struct stream_read {
     uint64_t access_units, bytes, pictures;
-    double cpu; /* seconds of the thread that it has been told */
+    double cpu; /* seconds of the thread that they have */
 };
 
 struct stream {

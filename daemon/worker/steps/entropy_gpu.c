@@ -276,10 +276,10 @@ static void entropy_gpu_rest(struct entropy_gpu *g)
     struct engine *e = g->engine;
     struct engine_threads *t = &e->threads;
     engine_signal(e); /* for others: from now on the next signal may be for this thread */
-    if (g->busy || motion_gpu_works(g->motion) ||
-        (e->schedule.entropy.first && !g->failed && !t->stopping)) {
+    bool busy = g->busy || motion_gpu_works(g->motion);
+    if (busy || (e->schedule.entropy.first && !g->failed && !t->stopping)) {
         /* gpu_entropy_wait would spin in some drivers */
-        engine_wait(e, &t->gpu_coder_work, SPLIT_LOOK_NS);
+        engine_wait(e, &t->gpu_coder_work, busy ? SPLIT_LOOK_BUSY_NS : SPLIT_LOOK_NS);
         return;
     }
     uint64_t look = g->holds ? (uint64_t)e->idle_ns / MEMORY_IDLE_LOOKS + 1 : 0;
