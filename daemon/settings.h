@@ -66,7 +66,7 @@ struct settings_encoding {
 /* Keys that begin with "debug.": only tests and measurements use them. */
 struct settings_debug {
     const char *tune_force, *split;
-    uint64_t batch, wavefront, arena, queues, encoder, shuffle_seed, delay_seed, idle_ms, share_kib;
+    uint64_t batch, wavefront, arena, encoder, shuffle_seed, delay_seed, idle_ms, share_kib;
     uint64_t share_ms;
     bool bare;
 };

@@ -116,8 +116,6 @@ static const struct settings_key keys[] = {
      "kind of wavefront; 0: by device"},
     {"debug.arena", KIND_NUMBER, AT(debug.arena), 0, 2, 0,
      "the GPU fetches records itself; 0: on hardware, 1: never, 2: always"},
-    {"debug.queues", KIND_NUMBER, AT(debug.queues), 0, 16, 0,
-     "most GPU queues for entropy decoding and motion; 0: by need"},
     {"debug.encoder", KIND_NUMBER, AT(debug.encoder), 0, 2, 0,
      "who encodes cameras; 0: the GPU on hardware, 1: the CPU, 2: the device"},
     {"debug.idle_ms", KIND_NUMBER, AT(debug.idle_ms), 1, 86400000, 9000,

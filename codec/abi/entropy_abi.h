@@ -24,11 +24,13 @@
  * More are of another unit, or the bins are wrong. */
 #define ENT_BYTES_BEHIND 0
 
-/* A dispatch decodes a piece of each slice: rows that add up to this weight or a little more. So
- * its time stays below the hang limit of drivers. The weight is in bytes, with ENT_MB_WEIGHT for
- * each macroblock. 256 KiB take 0.3 s on an H200, and 0.6 s among two thousand slices. */
-#define ENT_PIECE     (1u << 18)
-#define ENT_MB_WEIGHT 3
+/* A dispatch decodes a piece of each slice: rows that add up to a weight or a little more. The
+ * weight is in bytes, with ENT_MB_WEIGHT for each macroblock. The heaviest slice has so many
+ * pieces. 64 KiB take 70 ms on an H200, below the hang limit of drivers. */
+#define ENT_PIECES      4
+#define ENT_PIECE_LEAST (4u << 10)
+#define ENT_PIECE_MOST  (64u << 10)
+#define ENT_MB_WEIGHT   3
 /* The same on software devices: llvmpipe ends loops after 65535 iterations. */
 #define ENT_PIECE_SOFTWARE 1024
 

@@ -115,14 +115,6 @@ static enum engine_entropy entropy_of(const struct worker_proto *w)
     return ENGINE_ENTROPY_CPU;
 }
 
-/* As many as entropy batches and motion may use at once; 0: by the device. */
-static unsigned background_queues(const struct settings *o, enum engine_entropy entropy)
-{
-    if (o->debug.queues || entropy == ENGINE_ENTROPY_GPU)
-        return (unsigned)o->debug.queues;
-    return SPLIT_BATCHES_BESIDE + 1;
-}
-
 static int device_open(struct worker_proto *w, const char *device)
 {
     const struct settings *o = w->settings;
@@ -130,7 +122,6 @@ static int device_open(struct worker_proto *w, const char *device)
     const struct gpu_params params = {.device = device,
                                       .validation = o->engine.validation,
                                       .timestamps = o->engine.timestamps,
-                                      .background = background_queues(o, entropy),
                                       .no_background = entropy == ENGINE_ENTROPY_CPU,
                                       .debug = o->engine.gpu_debug,
                                       .keep_pipelines = true,

@@ -210,7 +210,7 @@ const char *gpu_encode_time(struct gpu_encode *e, uint32_t i, double *seconds)
 /* Submissions of a batch: its records, the references, the rest of the coefficients */
 static int create_work(struct gpu_encode *e, struct encode_batch *b, enum gpu_queue_use use)
 {
-    int err = gpu_queue_open(e->g, use, &b->queue);
+    int err = gpu_queue_get(e->g, use, &b->queue);
     return err < 0 ? err
                    : gpu_work_create(e->g,
                                      &(struct gpu_work_params){.queues = {b->queue},
@@ -224,7 +224,6 @@ static int create_work(struct gpu_encode *e, struct encode_batch *b, enum gpu_qu
 static void batch_free(struct gpu_encode *e, struct encode_batch *b)
 {
     gpu_work_free(b->work);
-    gpu_queue_close(b->queue);
     for (int i = 0; i < ENC_BINDINGS; i++)
         gpu_buffer_free(e->g, &b->own[i]);
     gpu_buffer_free(e->g, &b->up);

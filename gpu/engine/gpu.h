@@ -99,9 +99,9 @@ struct gpu_params {
      */
     bool validation;
     bool timestamps; /* per-pass GPU times */
-    /* most queues for long work beside the main one; 0: all. Each takes a driver 20 ms to make. */
-    unsigned background;
-    bool no_background; /* none of these, and none for long copies */
+    /* no queue for long work beside the main one, and none for long copies: each takes a driver 20
+     * ms to make */
+    bool no_background;
     /* Tests: no robust buffer access; and bytes of this pattern round all memory, 0: none
      * (canaries.h). A byte that changes is told at level 0. */
     bool no_robustness;
@@ -134,9 +134,9 @@ void gpu_close(struct gpu *g);
 void gpu_leave(struct gpu *g);
 /* Valid until gpu_close. Thread: any. */
 const struct gpu_device_info *gpu_info(const struct gpu *g);
-/* The number of queues for long work beside the main one. 0: all work is done in turn. Thread:
- * any. */
-unsigned gpu_background_queues(const struct gpu *g);
+/* There is a queue for long work beside the main one. Else all work is done in turn. Thread: any.
+ */
+bool gpu_has_background(const struct gpu *g);
 /* The number of messages that the validation layer has printed. Thread: any. */
 unsigned gpu_validation_messages(const struct gpu *g);
 /* The number of canaries that were found changed so far; compares all. Thread: any. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Queues: the choice of a device's queues, their users, submission. The first queue is the main
+ * Queues: the choice of a device's queues, submission. The first queue is the main
  * one, which can run everything. The others exist where the device has enough queues; else their
  * users share the main one. Each queue counts its submissions on its own timeline. So one
  * comparison tells that a submission is done, and one queue waits for another by a value.
@@ -104,12 +104,11 @@ static uint32_t computing_family(const struct families *f)
     return find_family(f, is_compute, beside ? VK_QUEUE_GRAPHICS_BIT : 0);
 }
 
-static bool queue_add_computing(struct gpu *g, struct families *f, enum gpu_queue_use use)
+static void queue_add_computing(struct gpu *g, struct families *f, enum gpu_queue_use use)
 {
     uint32_t family = computing_family(f);
     if (family != UINT32_MAX)
         queue_add(g, f, family, use);
-    return family != UINT32_MAX;
 }
 
 static void queues_split_main(struct gpu *g, struct families *f)
@@ -119,12 +118,6 @@ static void queues_split_main(struct gpu *g, struct families *f)
         f->taken[g->queues[0].family]--;
         g->queues[g->queue_count - 1].place = 0;
     }
-}
-
-static void queues_add_background(struct gpu *g, struct families *f, unsigned most)
-{
-    while (most-- && g->queue_count < GPU_QUEUES && queue_add_computing(g, f, GPU_QUEUE_BACKGROUND))
-        ;
 }
 
 static void queues_choose(struct gpu *g, uint32_t main_family, const struct gpu_params *params,
@@ -142,7 +135,7 @@ static void queues_choose(struct gpu *g, uint32_t main_family, const struct gpu_
         queue_add_fetching(g, f);
     queue_add_computing(g, f, GPU_QUEUE_DELIVER);
     if (!params->no_background)
-        queues_add_background(g, f, params->background ? params->background : GPU_QUEUES);
+        queue_add_computing(g, f, GPU_QUEUE_BACKGROUND);
     if (g->queue_count == 1 && env && !strcmp(env, "split"))
         queues_split_main(g, f);
 }
@@ -173,7 +166,7 @@ int gpu_queues_create(struct gpu *g, uint32_t main_family, const struct gpu_para
         g->vk.vkGetDeviceQueue(g->device, q->family, q->place, &q->queue);
         q->lock = i && q->queue == g->queues[0].queue ? &g->queues[0].own_lock : &q->own_lock;
     }
-    TRY(gpu_queue_open(g, GPU_QUEUE_MAIN, &g->main));
+    TRY(gpu_queue_get(g, GPU_QUEUE_MAIN, &g->main));
 error:
     device->pQueueCreateInfos = NULL;
     return err;
@@ -206,49 +199,37 @@ error:
     return err;
 }
 
-/* NULL: the device has none. With g->lock held. */
-static struct gpu_queue *queue_least_used(struct gpu *g, enum gpu_queue_use use)
+/* NULL: the device has none. */
+static struct gpu_queue *queue_find(struct gpu *g, enum gpu_queue_use use)
 {
-    struct gpu_queue *best = NULL;
     for (uint32_t i = 0; i < g->queue_count; i++)
-        if (g->queues[i].use == use && (!best || g->queues[i].users < best->users))
-            best = &g->queues[i];
-    return best;
+        if (g->queues[i].use == use)
+            return &g->queues[i];
+    return NULL;
 }
 
-int gpu_queue_open(struct gpu *g, enum gpu_queue_use use, struct gpu_queue **out)
+int gpu_queue_get(struct gpu *g, enum gpu_queue_use use, struct gpu_queue **out)
 {
     int err = GPU_OK;
     pthread_mutex_lock(&g->lock);
-    struct gpu_queue *best = queue_least_used(g, use);
-    if (!best && use == GPU_QUEUE_FETCH)
-        best = queue_least_used(g, GPU_QUEUE_DOWN);
-    best = best ? best : &g->queues[0];
-    if (!best->lock_made)
-        err = queue_start(g, best);
-    if (err == GPU_OK) {
-        best->users++;
-        *out = best;
-    }
+    struct gpu_queue *q = queue_find(g, use);
+    if (!q && use == GPU_QUEUE_FETCH)
+        q = queue_find(g, GPU_QUEUE_DOWN);
+    q = q ? q : &g->queues[0];
+    if (!q->lock_made)
+        err = queue_start(g, q);
+    if (err == GPU_OK)
+        *out = q;
     pthread_mutex_unlock(&g->lock);
     return err;
 }
 
-unsigned gpu_background_queues(const struct gpu *g)
+bool gpu_has_background(const struct gpu *g)
 {
-    unsigned count = 0;
     for (uint32_t i = 0; i < g->queue_count; i++)
-        count += g->queues[i].use == GPU_QUEUE_BACKGROUND;
-    return count;
-}
-
-void gpu_queue_close(struct gpu_queue *q)
-{
-    if (!q)
-        return;
-    pthread_mutex_lock(&q->g->lock);
-    q->users--;
-    pthread_mutex_unlock(&q->g->lock);
+        if (g->queues[i].use == GPU_QUEUE_BACKGROUND)
+            return true;
+    return false;
 }
 
 int gpu_queue_submit_after(struct gpu_queue *q, VkCommandBuffer commands,

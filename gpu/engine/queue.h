@@ -24,11 +24,12 @@ enum gpu_queue_use {
      */
     GPU_QUEUE_FETCH,
     GPU_QUEUE_DELIVER, /* shaders that write to the host */
-    /* long shaders; several queues, each user gets one of those with the fewest users */
+    /* long shaders. One queue: devices run queues of a kind in turns (docs/design/entropy-gpu.md)
+     */
     GPU_QUEUE_BACKGROUND,
     GPU_QUEUE_USES
 };
-#define GPU_QUEUES 13
+#define GPU_QUEUES GPU_QUEUE_USES
 
 struct gpu_queue {
     struct gpu *g;
@@ -42,7 +43,6 @@ struct gpu_queue {
     bool lock_made;       /* and the timeline */
     VkSemaphore timeline; /* counts submissions */
     uint64_t submitted;
-    uint32_t users; /* under gpu.lock */
 };
 
 /* A submission: done when the queue's timeline has reached the value. */
@@ -56,9 +56,8 @@ struct gpu_point {
 int gpu_queues_create(struct gpu *g, uint32_t main_family, const struct gpu_params *params,
                       VkDeviceCreateInfo *device);
 void gpu_queues_free(struct gpu *g);
-/* A queue for the purpose, perhaps shared with others. */
-int gpu_queue_open(struct gpu *g, enum gpu_queue_use use, struct gpu_queue **out);
-void gpu_queue_close(struct gpu_queue *q); /* NULL allowed; it does not wait */
+/* The queue for the purpose, perhaps shared with others. It lives as long as the device. */
+int gpu_queue_get(struct gpu *g, enum gpu_queue_use use, struct gpu_queue **out);
 /* Submit one command buffer. It starts when wait_queue (NULL: none) has reached wait_value, and
  * sees all writes until there. The timeline reaches *value when it is done. Submissions to one
  * queue start in order. */

@@ -98,7 +98,7 @@ struct gpu {
     uint32_t queue_count;
     uint32_t families[GPU_QUEUES], family_count; /* buffers and images are shared among these */
 
-    pthread_mutex_t lock; /* hosts, users of queues */
+    pthread_mutex_t lock; /* hosts, queues that start */
     bool lock_made;
     struct gpu_host *hosts;
     struct gpu_arena_list arenas;

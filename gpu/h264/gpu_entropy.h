@@ -4,7 +4,7 @@
  * fills a batch with pictures and their slices, submits it, and polls until it is done. Then the
  * outcome of each picture is known. The caller fetches the arrays of good pictures into its own
  * memory and polls again; then the batch is free. A picture with an error in any slice is left to
- * the CPU. Long slices take several submissions, which poll makes.
+ * the CPU. Batches are decoded in rounds of all of them, which submit and poll begin.
  *
  *   begin -> add_picture, (slice_bytes, add_slice).. -> submit -> poll 0 -> picture_ok, fetch.. ->
  * fetch_submit -> poll 0 -> end
@@ -22,8 +22,7 @@ struct gpu_entropy;
 struct gpu_entropy_batch;
 
 struct gpu_entropy_params {
-    /* in flight at most; each has a queue of its own where the device has so many */
-    uint32_t batches;
+    uint32_t batches; /* in flight at most, all on the background queue */
     uint32_t pictures, slices, mbs, coeff_blocks, bytes; /* what one batch can hold at most */
     const struct ent_tables *tables;                     /* h264_entropy_tables; copied */
 };
@@ -57,15 +56,15 @@ uint8_t *gpu_entropy_slice_bytes(struct gpu_entropy_batch *b, size_t most);
  * end. */
 int gpu_entropy_add_slice(struct gpu_entropy_batch *b, uint32_t picture,
                           const struct ent_slice *slice, size_t size);
-/* Slices that a subgroup decodes of batches that are submitted from now on: 1, 2, 4 or 8, and fewer
- * where subgroups are small. 0, the preset: more of them where a batch has more, one on software
- * devices. */
+/* Slices that a subgroup decodes in rounds that begin from now on: 1, 2, 4 or 8, and fewer where
+ * subgroups are small. 0, the preset: more of them where a round has more, one on software devices.
+ */
 void gpu_entropy_share(struct gpu_entropy *e, uint32_t slices);
 int gpu_entropy_submit(struct gpu_entropy_batch *b);
 /* 1 still at work, 0 done, negative error. */
 int gpu_entropy_poll(struct gpu_entropy_batch *b);
-/* Wait until any submission of a batch is done: 0; poll tells whether it was the last. Returns 1
- * after timeout_ns or when nothing is submitted, or a negative error. */
+/* Wait until a round or what is fetched of a batch is done: 0; poll tells of which batch it was the
+ * last. Returns 1 after timeout_ns or when nothing is submitted, or a negative error. */
 int gpu_entropy_wait(struct gpu_entropy *e, uint64_t timeout_ns);
 /* After poll returned 0: true if the slices cover the picture and have no error; *coeff_blocks is
  * the number of coefficient blocks. */
@@ -92,8 +91,8 @@ void gpu_entropy_end(struct gpu_entropy_batch *b);
 /* Gives the memory of all batches back; none is begun. They are made again when they are begun. */
 void gpu_entropy_trim(struct gpu_entropy *e);
 
-/* After poll returned 0: the device's seconds for the slices, without the fills before them. 0
- * without gpu_params.timestamps. */
+/* After poll returned 0: the device's seconds for the rounds that it took part in, without the
+ * fills before them. 0 without gpu_params.timestamps. */
 double gpu_entropy_seconds(const struct gpu_entropy_batch *b);
 
 #endif

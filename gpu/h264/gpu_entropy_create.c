@@ -75,7 +75,7 @@ static int create_buffers(struct gpu_entropy_batch *b)
                                       &b->device[i]));
     TRY(gpu_buffer_create_for(g, GPU_USE_ENTROPY, sizes[ENT_BIND_SLICES] + sizes[ENT_BIND_BYTES],
                               VK_BUFFER_USAGE_TRANSFER_SRC_BIT, GPU_MEMORY_UPLOAD, &b->up));
-    TRY(gpu_buffer_create_for(g, GPU_USE_ENTROPY, sizes[ENT_BIND_RESULTS] + sizes[ENT_BIND_COUNTS],
+    TRY(gpu_buffer_create_for(g, GPU_USE_ENTROPY, gpu_entropy_results(&b->room, ENTROPY_ROUNDS),
                               VK_BUFFER_USAGE_TRANSFER_DST_BIT, GPU_MEMORY_READBACK, &b->results));
 error:
     return err;
@@ -105,14 +105,9 @@ int gpu_entropy_batch_create(struct gpu_entropy *e, const struct entropy_room *r
         goto error;
     TRY(create_buffers(b));
     TRY(create_set(b));
-    TRY(gpu_queue_open(g, GPU_QUEUE_BACKGROUND, &b->queue));
-    TRY(gpu_queue_open(g, GPU_QUEUE_FETCH, &b->down));
+    TRY(gpu_queue_get(g, GPU_QUEUE_FETCH, &b->down));
     const struct gpu_work_params work = {
-        .queues = {[ENTROPY_PART_DECODE] = b->queue, [ENTROPY_PART_FETCH] = b->down},
-        .depth = 1,
-        .stamps = 2,
-        .done = gpu_entropy_batch_done,
-        .ctx = b};
+        .queues = {b->down}, .depth = 1, .done = gpu_entropy_fetched, .ctx = b};
     TRY(gpu_work_create(g, &work, &b->work));
 error:
     return err;
@@ -124,9 +119,9 @@ void gpu_entropy_batch_free(struct gpu_entropy_batch *b)
         return;
     struct gpu *g = b->e->g;
     gpu_entropy_end(b);
+    if (b->e->work) /* rounds that it took part in */
+        gpu_work_drain(b->e->work);
     gpu_work_free(b->work);
-    gpu_queue_close(b->down);
-    gpu_queue_close(b->queue);
     g->vk.vkDestroyDescriptorPool(g->device, b->descriptors, NULL);
     for (uint32_t i = 0; i < ENT_BINDINGS; i++)
         gpu_buffer_free(g, &b->device[i]);
@@ -139,9 +134,27 @@ void gpu_entropy_batch_free(struct gpu_entropy_batch *b)
     *b = (struct gpu_entropy_batch){0};
 }
 
-int gpu_entropy_prepare(struct gpu_entropy *e, bool cavlc)
+static struct gpu_pipeline_want wanted_pipeline(const struct gpu_entropy *e,
+                                                enum entropy_coding coding, uint32_t share)
 {
-    VkPipeline *out = &e->pipelines[cavlc ? ENTROPY_CAVLC : ENTROPY_CABAC];
+    struct gpu_pipeline_want want = {.layout = e->layout,
+                                     .spirv = shader_entropy,
+                                     .spirv_size = sizeof(shader_entropy),
+                                     .constants = {e->threads, 1u << share},
+                                     .constant_count = 2,
+                                     .name = "entropy"};
+    if (coding == ENTROPY_CAVLC) {
+        want.spirv = shader_entropy_cavlc;
+        want.spirv_size = sizeof(shader_entropy_cavlc);
+        want.name = "entropy_cavlc";
+    }
+    return want;
+}
+
+int gpu_entropy_pipeline(struct gpu_entropy *e, enum entropy_coding coding, uint32_t share)
+{
+    const struct gpu_pipeline_want want = wanted_pipeline(e, coding, share);
+    VkPipeline *out = &e->pipelines[coding][share];
     int err = GPU_OK;
     if (!e->ranges)
         err =
@@ -149,11 +162,24 @@ int gpu_entropy_prepare(struct gpu_entropy *e, bool cavlc)
                              NULL, 0, "entropy_ranges", &e->ranges);
     if (err < 0 || *out)
         return err;
-    if (cavlc)
-        return gpu_pipeline_get(e->g, e->layout, shader_entropy_cavlc, sizeof(shader_entropy_cavlc),
-                                &e->threads, 1, "entropy_cavlc", out);
-    return gpu_pipeline_get(e->g, e->layout, shader_entropy, sizeof(shader_entropy), &e->threads, 1,
-                            "entropy", out);
+    return gpu_pipeline_get(e->g, want.layout, want.spirv, want.spirv_size, want.constants,
+                            want.constant_count, want.name, out);
+}
+
+int gpu_entropy_prepare(struct gpu_entropy *e, bool cavlc)
+{
+    const enum entropy_coding coding = cavlc ? ENTROPY_CAVLC : ENTROPY_CABAC;
+    struct gpu_pipeline_want wants[ENT_SHARES];
+    uint32_t n = 0;
+    int err = GPU_OK;
+    TRY(gpu_entropy_pipeline(e, coding, 0));
+    while (!e->g->info.software && n + 1 < ENT_SHARES && 2u << n <= e->threads) {
+        wants[n] = wanted_pipeline(e, coding, n + 1);
+        n++;
+    }
+    err = gpu_pipelines_begin(e->g, wants, n);
+error:
+    return err;
 }
 
 static bool params_fit(const struct gpu_entropy *e)
@@ -191,13 +217,20 @@ int gpu_entropy_create(struct gpu *g, const struct gpu_entropy_params *params,
         err = GPU_ERR_FEATURE;
         goto error;
     }
-    TRY(gpu_layout_get(g, &(struct gpu_bindings){.buffers = (1u << ENT_BINDINGS) - 1}, 12,
+    TRY(gpu_layout_get(g, &(struct gpu_bindings){.buffers = (1u << ENT_BINDINGS) - 1}, 8,
                        &e->layout));
     TRY(gpu_buffer_create_for(g, GPU_USE_ENTROPY | GPU_USE_NEEDED, sizeof(*params->tables),
                               VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
                               GPU_MEMORY_DEVICE, &e->tables));
     TRY(gpu_run(g, record_tables, e));
     e->params.tables = NULL;
+    TRY(gpu_queue_get(g, GPU_QUEUE_BACKGROUND, &e->queue));
+    const struct gpu_work_params work = {.queues = {e->queue},
+                                         .depth = ENTROPY_ROUNDS,
+                                         .stamps = 2,
+                                         .done = gpu_entropy_round_done,
+                                         .ctx = e};
+    TRY(gpu_work_create(g, &work, &e->work));
     e->batches = calloc(params->batches, sizeof(*e->batches));
     if (!e->batches) {
         err = GPU_ERR_NOMEM;
@@ -224,6 +257,7 @@ void gpu_entropy_free(struct gpu_entropy *e)
         return;
     if (e->batches)
         gpu_entropy_trim(e);
+    gpu_work_free(e->work);
     gpu_buffer_free(e->g, &e->tables);
     free(e->batches);
     free(e);

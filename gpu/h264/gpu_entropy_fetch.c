@@ -7,15 +7,16 @@
 #include "gpu/h264/gpu_entropy_internal.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static int begin_fetch(struct gpu_entropy_batch *b)
 {
     struct gpu_submission *s;
     int err = GPU_OK;
     TRY(gpu_work_begin(b->work, UINT64_MAX, &s));
-    TRY(gpu_work_record(s, ENTROPY_PART_FETCH));
+    TRY(gpu_work_record(s, 0));
     gpu_work_forget(s, UINT32_MAX);
-    gpu_work_depend(s, gpu_work_last(b->work, ENTROPY_PART_DECODE));
+    gpu_work_depend(s, b->decoded);
     gpu_work_sync(s, BARRIER_TRANSFER,
                   ENTROPY_BIT(ENT_BIND_MBS) | ENTROPY_BIT(ENT_BIND_MOTION) |
                       ENTROPY_BIT(ENT_BIND_SYNTAX) | ENTROPY_BIT(ENT_BIND_COEFFS),
@@ -112,4 +113,17 @@ int gpu_entropy_fetch_submit(struct gpu_entropy_batch *b)
     if (err == GPU_OK)
         b->state = BATCH_FETCHING;
     return err;
+}
+
+/* A batch that was ended before is free, and nothing of it is wanted. */
+void gpu_entropy_fetched(void *ctx, const struct gpu_submission *s)
+{
+    struct gpu_entropy_batch *b = ctx;
+    if (b->state != BATCH_FETCHING)
+        return;
+    for (uint32_t i = 0; i < b->copy_count; i++)
+        memcpy(b->copies[i].to, b->staging.map + b->copies[i].from, b->copies[i].size);
+    if (b->resident)
+        gpu_arena_written(b->e->g, &s->last);
+    b->state = BATCH_FETCHED;
 }

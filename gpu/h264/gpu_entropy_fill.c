@@ -76,7 +76,7 @@ struct gpu_entropy_batch *gpu_entropy_begin(struct gpu_entropy *e, uint32_t pict
         return NULL;
     b->state = BATCH_FILLING;
     b->picture_count = b->slice_count = b->mbs = b->coeff_blocks = b->bytes = b->lines =
-        b->reserved = b->copy_count = b->codings = 0;
+        b->reserved = b->rounds = b->weight = b->copy_count = b->codings = 0;
     b->staged = 0;
     b->resident = false;
     b->fetch = NULL;

@@ -15,12 +15,14 @@
 #define ENTROPY_COEFF_BLOCK_BYTES 32
 #define ENTROPY_SYNTAX_BYTES      8
 #define ENTROPY_EDGE_BYTES        24 /* of a macroblock, for the one below */
+/* Rounds in flight: the device goes on while the thread that submits them does other things. A
+ * power of two. */
+#define ENTROPY_ROUNDS 2
 
 enum entropy_state {
     BATCH_FREE,
     BATCH_FILLING,
-    BATCH_DECODING,
-    BATCH_PAUSED, /* some slices have more pieces */
+    BATCH_DECODING, /* takes part in rounds */
     BATCH_DECODED,
     BATCH_FETCHING,
     BATCH_FETCHED
@@ -33,6 +35,18 @@ struct entropy_room {
     uint32_t pictures, slices, mbs, coeff_blocks, bytes;
 };
 
+/* Where a round's results of the slices are in a batch's results, and its coefficient block counts
+ * of the pictures. */
+static inline uint64_t gpu_entropy_results(const struct entropy_room *room, uint32_t turn)
+{
+    return turn * (room->slices * sizeof(struct ent_result) + room->pictures * sizeof(uint32_t));
+}
+
+static inline uint64_t gpu_entropy_counts(const struct entropy_room *room, uint32_t turn)
+{
+    return gpu_entropy_results(room, turn) + room->slices * sizeof(struct ent_result);
+}
+
 struct batch_picture {
     uint32_t mb_base, mb_count, coeff_block_base, coeff_block_most;
     uint32_t next_mb;      /* slices cover the picture up to here */
@@ -43,7 +57,7 @@ struct batch_picture {
 
 struct batch_slice {
     struct ent_slice slice;
-    uint32_t weight; /* see ENT_PIECE */
+    uint32_t weight; /* see ENT_MB_WEIGHT */
 };
 
 /* A copy that a fetch leaves to the host. */
@@ -60,30 +74,29 @@ struct gpu_entropy_batch {
     struct batch_picture *pictures;
     struct batch_slice *slices; /* once submitted, the heaviest first */
     uint32_t reserved;          /* by gpu_entropy_slice_bytes */
-    uint32_t pieces;            /* that are left at most */
-    uint32_t share;             /* slices of a subgroup */
-    uint32_t piece;             /* weight of what a submission decodes of a slice */
+    uint32_t first, rounds;     /* its first round, and in how many it took part */
+    uint32_t weight;            /* that they decode of each slice which is not complete */
+    uint32_t live;              /* slices that weigh more, which are the first ones */
     uint32_t codings;           /* 1 << enum entropy_coding of its slices */
 
     struct gpu_buffer up; /* slices, then bytes, of the host */
     struct gpu_buffer device[ENT_BINDINGS];
-    struct gpu_buffer results; /* results, then coefficient block counts, for the host */
+    struct gpu_buffer results; /* for the host: of each round in flight */
     struct gpu_buffer staging; /* fetched arrays that do not go to an arena; grows */
     uint64_t staged;
     struct entropy_copy *copies;
     uint32_t copy_count, copy_capacity;
 
-    struct gpu_queue *queue, *down;
-    struct gpu_work *work;        /* one submission at a time: decoding, then fetching */
+    struct gpu_point decoded; /* its last round */
+    struct gpu_queue *down;
+    struct gpu_work *work;        /* fetching */
     struct gpu_submission *fetch; /* that is being recorded, or NULL */
     bool resident;                /* some of it goes into an arena of the device */
-    double seconds;               /* of the dispatches */
+    double seconds;               /* of its rounds */
     VkDescriptorPool descriptors;
     VkDescriptorSet set;
 };
 
-/* The parts of a batch's work. */
-enum { ENTROPY_PART_DECODE, ENTROPY_PART_FETCH };
 /* Resources of barriers: bindings of the shader, and memory that is copied to. */
 #define ENTROPY_BIT(binding) (1u << (binding))
 #define ENTROPY_RESULTS      ENTROPY_BIT(ENT_BINDINGS)
@@ -94,18 +107,27 @@ struct gpu_entropy {
     struct gpu_entropy_params params;
     struct gpu_buffer tables;
     const struct gpu_layout *layout;
-    VkPipeline pipelines[ENTROPY_CODINGS]; /* the device's; when they are needed */
+    /* the device's; when they are needed; by the logarithm of the slices of a subgroup */
+    VkPipeline pipelines[ENTROPY_CODINGS][ENT_SHARES];
     VkPipeline ranges;
     uint32_t threads; /* of a workgroup */
     uint32_t share;   /* gpu_entropy_share */
+    struct gpu_queue *queue;
+    struct gpu_work *work; /* rounds */
+    uint32_t begun, ended; /* rounds, modulo 2^32 */
     struct gpu_entropy_batch *batches;
     uint32_t batch_count; /* less than params.batches where memory was short */
 };
 
-/* gpu_entropy.c: gpu_work's done() */
-void gpu_entropy_batch_done(void *ctx, const struct gpu_submission *s);
+/* gpu_entropy_fetch.c: gpu_work's done() */
+void gpu_entropy_fetched(void *ctx, const struct gpu_submission *s);
 
-/* gpu_entropy_create.c */
+/* gpu_entropy_round.c. Begin the rounds that are due. */
+int gpu_entropy_rounds(struct gpu_entropy *e);
+void gpu_entropy_round_done(void *ctx, const struct gpu_submission *s); /* gpu_work's done() */
+
+/* gpu_entropy_create.c. share: the logarithm */
+int gpu_entropy_pipeline(struct gpu_entropy *e, enum entropy_coding coding, uint32_t share);
 struct entropy_room gpu_entropy_room(const struct gpu_entropy *e, uint32_t pictures);
 uint64_t gpu_entropy_room_bytes(const struct entropy_room *room); /* of device memory */
 int gpu_entropy_batch_create(struct gpu_entropy *e, const struct entropy_room *room,

@@ -21,9 +21,7 @@ struct gpu_motion;
 struct gpu_motion_batch;
 
 struct gpu_motion_params {
-    /* in flight at most; all on one background queue, which has no other users while the device
-     * has enough queues */
-    uint32_t batches;
+    uint32_t batches; /* in flight at most, all on the main queue */
     /* what one batch can hold; maps: entries (macroblocks) of colocated maps */
     uint32_t pictures, slices, mbs, maps;
     /* rec_motion in host memory is copied whole; else the device reads there what it needs */

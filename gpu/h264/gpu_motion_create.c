@@ -164,8 +164,8 @@ int gpu_motion_create(struct gpu *g, const struct gpu_motion_params *params,
     }
     TRY(gpu_layout_get(g, &(struct gpu_bindings){.buffers = (1u << MOT_BINDINGS) - 1},
                        MOTION_PUSH_WORDS * sizeof(uint32_t), &m->layout));
-    TRY(gpu_queue_open(g, GPU_QUEUE_BACKGROUND, &m->queue));
-    TRY(gpu_queue_open(g, GPU_QUEUE_DOWN, &m->down));
+    TRY(gpu_queue_get(g, GPU_QUEUE_MAIN, &m->queue));
+    TRY(gpu_queue_get(g, GPU_QUEUE_DOWN, &m->down));
     m->batches = calloc(params->batches, sizeof(*m->batches));
     if (!m->batches) {
         err = GPU_ERR_NOMEM;
@@ -192,8 +192,6 @@ void gpu_motion_free(struct gpu_motion *m)
         return;
     if (m->batches)
         gpu_motion_trim(m);
-    gpu_queue_close(m->down);
-    gpu_queue_close(m->queue);
     free(m->batches);
     free(m);
 }

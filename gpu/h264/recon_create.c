@@ -348,7 +348,7 @@ int recon_create(struct gpu *g, const struct recon_params *params, struct recon 
     r->slot_reads = calloc(2 * (size_t)params->slots, sizeof(*r->slot_reads));
     if (!r->items || !r->table_places || !r->slot_reads)
         goto error;
-    TRY(recon_queues_open(r));
+    TRY(recon_queues_get(r));
     TRY(recon_room_make(r));
     TRY(create_pipelines(r));
     TRY(create_descriptors(r));
@@ -386,7 +386,6 @@ void recon_free(struct recon *r)
     r->g->vk.vkDestroyDescriptorPool(r->g->device, r->descriptors, NULL);
     gpu_buffer_free(r->g, &r->blur);
     recon_room_free(r);
-    recon_queues_close(r);
     free(r->slot_reads);
     free(r->items);
     free(r->table_places);

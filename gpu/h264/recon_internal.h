@@ -259,8 +259,7 @@ void recon_set_write(struct recon *r, struct recon_flight *f);
 
 /* ---- recon_prepare.c ---- */
 
-int recon_queues_open(struct recon *r);
-void recon_queues_close(struct recon *r);
+int recon_queues_get(struct recon *r);
 /* The pipelines that every batch may need, in threads of their own. */
 int recon_pipelines_begin(struct recon *r);
 /* Buffers and pipelines of a chunk whose deliveries are planned. RECON_NARROWER: the budget has

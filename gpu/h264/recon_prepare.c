@@ -33,18 +33,12 @@ static const enum gpu_queue_use uses[RECON_PARTS] = {[RECON_PART_UP] = GPU_QUEUE
                                                      [RECON_PART_DELIVER] = GPU_QUEUE_DELIVER,
                                                      [RECON_PART_DOWN] = GPU_QUEUE_DOWN};
 
-int recon_queues_open(struct recon *r)
+int recon_queues_get(struct recon *r)
 {
     int err = GPU_OK;
     for (int i = 0; i < RECON_PARTS && err == GPU_OK; i++)
-        err = gpu_queue_open(r->g, uses[i], &r->queues[i]);
+        err = gpu_queue_get(r->g, uses[i], &r->queues[i]);
     return err;
-}
-
-void recon_queues_close(struct recon *r)
-{
-    for (int i = 0; i < RECON_PARTS; i++)
-        gpu_queue_close(r->queues[i]);
 }
 
 /* ---- pipelines ---- */

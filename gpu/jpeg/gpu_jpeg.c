@@ -127,7 +127,7 @@ const char *gpu_jpeg_time(struct gpu_jpeg *j, uint32_t i, double *seconds)
 
 static int create_work(struct gpu_jpeg *j, struct jpeg_batch *b, enum gpu_queue_use use)
 {
-    int err = gpu_queue_open(j->g, use, &b->queue);
+    int err = gpu_queue_get(j->g, use, &b->queue);
     return err < 0 ? err
                    : gpu_work_create(j->g,
                                      &(struct gpu_work_params){.queues = {b->queue},
@@ -141,7 +141,6 @@ static int create_work(struct gpu_jpeg *j, struct jpeg_batch *b, enum gpu_queue_
 static void batch_free(struct gpu_jpeg *j, struct jpeg_batch *b)
 {
     gpu_work_free(b->work);
-    gpu_queue_close(b->queue);
     for (int i = 0; i < JPEG_BINDINGS; i++)
         gpu_buffer_free(j->g, &b->device[i]);
     gpu_buffer_free(j->g, &b->up);

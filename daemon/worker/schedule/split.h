@@ -25,7 +25,7 @@ struct split_capacity {
 struct split_capacity split_part(const struct split_capacity *c, uint32_t pictures);
 /* Pictures that the next batch is to have room for. */
 uint32_t split_room(const struct schedule *s, const struct split_capacity *c);
-struct split_capacity split_capacity_of(const struct schedule_setting *setting, unsigned queues);
+struct split_capacity split_capacity_of(const struct schedule_setting *setting, bool background);
 /* Batches that may be in work now. One stream leaves the GPU less to choose from. */
 uint32_t split_batches(const struct schedule *s, const struct split_capacity *c);
 /* The most blocks of coefficients that the picture may take on the GPU. */

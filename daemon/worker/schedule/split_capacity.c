@@ -5,9 +5,9 @@
 #include "daemon/worker/schedule/split.h"
 
 /* Other devices may be too slow for one slice, and would be waited for before that is measured. */
-static bool split_allowed(const struct schedule_setting *set, unsigned queues)
+static bool split_allowed(const struct schedule_setting *set, bool background)
 {
-    bool able = set->device_memory >= SPLIT_LEAST_MEMORY && queues;
+    bool able = set->device_memory >= SPLIT_LEAST_MEMORY && background;
     if (set->entropy == ENGINE_ENTROPY_AUTO)
         return set->discrete && able;
     if (set->entropy == ENGINE_ENTROPY_BOTH)
@@ -58,7 +58,7 @@ static uint32_t most_batches(const struct schedule_setting *set)
 
 /* Where memory is short, small pictures alone fill a batch: the coders decode more of the others.
  */
-struct split_capacity split_capacity_of(const struct schedule_setting *set, unsigned queues)
+struct split_capacity split_capacity_of(const struct schedule_setting *set, bool background)
 {
     const struct split_tuning *t = &set->tuning;
     struct split_capacity c = {0};
@@ -66,9 +66,9 @@ struct split_capacity split_capacity_of(const struct schedule_setting *set, unsi
     uint32_t most = most_batches(set);
     uint32_t part = batches_fit(set, most) ? SPLIT_MEMORY_PART : SPLIT_MEMORY_PART_NARROW;
     uint64_t room = set->device_memory / tuned(t->part, part);
-    if (!split_allowed(set, queues))
+    if (!split_allowed(set, background))
         return c;
-    c.batches = queues && queues < most && !set->software ? queues : most;
+    c.batches = most;
     c.pictures = batch_pictures(set);
     if (room / picture_bytes(blocks) < (uint64_t)c.batches * whole_batch(set) && !t->blocks)
         blocks = SPLIT_NARROW_BLOCKS;

@@ -345,9 +345,8 @@ static void entropy_gpu_main(void *arg)
 int entropy_gpu_start(struct engine *e)
 {
     struct split *split = &e->schedule.split;
-    unsigned queues = gpu_background_queues(e->gpu);
-    unsigned motion = queues > 1 && e->params.gpu_motion; /* which has one to itself */
-    struct split_capacity capacity = split_capacity_of(&e->schedule.setting, queues - motion);
+    struct split_capacity capacity =
+        split_capacity_of(&e->schedule.setting, gpu_has_background(e->gpu));
     if (!capacity.pictures)
         return 0;
     struct entropy_gpu *g = calloc(1, sizeof(*g));

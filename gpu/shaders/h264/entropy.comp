@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Step 2 of slices. A workgroup is a subgroup and decodes `share` slices, each by one thread. The
+ * Step 2 of slices. A workgroup is a subgroup and decodes SHARE slices, each by one thread. The
  * shader decodes slice_data() (7.3.4) into the records of its picture, as codec/slice_data.c does
  * on the CPU. The other threads help to fill the tables in shared memory. Of a long slice each
  * dispatch decodes a piece. Compiled twice: for slices in CABAC, and with PELTON_CAVLC for the
@@ -35,12 +35,9 @@
 #include "gpu/shaders/lib/entropy_mb.glsl"
 #include "gpu/shaders/lib/entropy_pieces.glsl"
 
-layout(local_size_x_id = 0) in;
-
 layout(push_constant) uniform push
 {
     uint slice_count, piece;
-    uint share; /* 1..ENT_SHARE_MOST, divides the size of a workgroup */
 };
 
 /* What is read again and again, by the threads of all slices */
@@ -74,9 +71,9 @@ bool loops_run()
 
 void main()
 {
-    const uint step = gl_WorkGroupSize.x / share, thread = gl_LocalInvocationIndex % step;
+    const uint step = gl_WorkGroupSize.x / SHARE, thread = gl_LocalInvocationIndex % step;
     member = gl_LocalInvocationIndex / step;
-    uint place = gl_WorkGroupID.x * share + member;
+    uint place = gl_WorkGroupID.x * SHARE + member;
     uint index = min(place, slice_count - 1u), before = results[index].status;
     slice = slices[index];
     chroma_dc_base = member * 8u;

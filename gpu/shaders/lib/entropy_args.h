@@ -18,10 +18,12 @@
 #define ENT_BIND_STATES  10
 #define ENT_BINDINGS     11
 
-/* Slices that a workgroup, which is a subgroup, decodes at most (docs/design/entropy-gpu.md) */
-#define ENT_SHARE_MOST 8
-/* Of a batch at least, before slices share them: fewer slow reconstruction down less */
-#define ENT_SUBGROUPS 48
+/* Slices that a workgroup, which is a subgroup, decodes: powers of two from 1 on, so many of them
+ * (docs/design/entropy-gpu.md) */
+#define ENT_SHARES     4
+#define ENT_SHARE_MOST (1 << (ENT_SHARES - 1))
+/* Of a round at most, before slices share them */
+#define ENT_SUBGROUPS 1024
 
 /* entropy_ranges.comp: threads of a workgroup, which has a slice; slices of a row of workgroups */
 #define ENT_RANGES_THREADS 128

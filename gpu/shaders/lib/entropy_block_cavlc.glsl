@@ -12,7 +12,7 @@ shared uint8_t token_codes_8[64];
 shared uint8_t zeros_codes[15 * 40];
 shared uint8_t zeros_codes_420[3 * 16];
 shared uint8_t run_codes[7 * 8];
-shared int16_t level_of[GROUP * 16]; /* of the block, in the order of the stream */
+shared int16_t level_of[SHARE * 16]; /* of the block, in the order of the stream */
 
 void fill_coder_tables(uint step)
 {

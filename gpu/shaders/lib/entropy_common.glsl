@@ -20,6 +20,10 @@
 #include "codec/abi/entropy_abi.h"
 #include "gpu/shaders/lib/entropy_args.h"
 
+layout(local_size_x_id = 0) in;
+/* Slices of a workgroup: 1 to ENT_SHARE_MOST, divides its size */
+layout(constant_id = 1) const uint SHARE = 1u;
+
 layout(set = 0, binding = ENT_BIND_TABLES, scalar) readonly buffer table_buffer
 {
     ent_tables tables;
@@ -83,11 +87,10 @@ struct top_edge {
 /* Shared memory decides how many slices are at work at once: a multiprocessor of an H200 has 48 KB
  * of it for compute shaders. So tables are there once for all slices of a workgroup, a context is a
  * byte, and lines of neighbours are not there. Here is what both codings have. */
-const uint GROUP = ENT_SHARE_MOST;
 shared uint8_t scan[2 * 96]; /* frame, field: where a level goes, from these on: */
 const uint SCAN_4X4 = 0u, SCAN_LUMA_DC = 16u, SCAN_8X8 = 32u, SCANS = 96u;
 shared uint8_t chroma_qpc[52];
-shared int16_t chroma_dc[GROUP * 8];
+shared int16_t chroma_dc[SHARE * 8];
 
 #ifdef PELTON_CAVLC
 const bool CAVLC = true;

@@ -11,7 +11,7 @@
 #define PELTON_ENTROPY_ENGINE_GLSL
 
 shared uvec2 states[128];                      /* ent_tables.states */
-shared uint8_t contexts[GROUP * ENT_CONTEXTS]; /* the state each is in: index of states */
+shared uint8_t contexts[SHARE * ENT_CONTEXTS]; /* the state each is in: index of states */
 /* frame, field: ctxIdxInc of significant_coeff_flag, of last_.. << 4 */
 shared uint8_t table_8x8[2 * 64];
 shared u16vec4 category[2 * 6];   /* frame, field: ent_tables.category */

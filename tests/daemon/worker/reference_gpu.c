@@ -133,9 +133,9 @@ uint64_t gpu_memory_refused(const struct gpu *g)
     return 0;
 }
 
-unsigned gpu_background_queues(const struct gpu *g)
+bool gpu_has_background(const struct gpu *g)
 {
-    return 4;
+    return true;
 }
 
 unsigned gpu_validation_messages(const struct gpu *g)

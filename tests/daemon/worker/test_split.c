@@ -163,46 +163,45 @@ static void test_memory_of_others(void **state)
 }
 
 static struct split_capacity capacity_of(enum engine_entropy mode, uint64_t memory, bool software,
-                                         unsigned queues)
+                                         bool background)
 {
     const struct schedule_setting setting = {
         .entropy = mode, .device_memory = memory, .software = software, .discrete = !software};
-    return split_capacity_of(&setting, queues);
+    return split_capacity_of(&setting, background);
 }
 
 static void test_capacity(void **state)
 {
     const uint64_t gib = 1ull << 30;
-    struct split_capacity c = capacity_of(ENGINE_ENTROPY_AUTO, 80 * gib, false, 8);
+    struct split_capacity c = capacity_of(ENGINE_ENTROPY_AUTO, 80 * gib, false, true);
     assert_int_equal(c.batches, SPLIT_BATCHES_BESIDE);
     assert_int_equal(c.pictures, SPLIT_PICTURES_WIDE);
     assert_true(c.batches * split_batch_bytes(&c) <= 80 * gib / SPLIT_MEMORY_PART);
-    assert_int_equal(capacity_of(ENGINE_ENTROPY_CPU, 80 * gib, false, 8).pictures, 0);
-    assert_int_equal(capacity_of(ENGINE_ENTROPY_AUTO, 80 * gib, false, 0).pictures, 0);
-    assert_int_equal(capacity_of(ENGINE_ENTROPY_AUTO, 80 * gib, true, 8).pictures, 0);
-    assert_int_equal(capacity_of(ENGINE_ENTROPY_BOTH, 1 * gib, false, 8).pictures, 0);
-    assert_int_equal(capacity_of(ENGINE_ENTROPY_BOTH, 8 * gib, false, 2).batches, 2);
+    assert_int_equal(capacity_of(ENGINE_ENTROPY_CPU, 80 * gib, false, true).pictures, 0);
+    assert_int_equal(capacity_of(ENGINE_ENTROPY_AUTO, 80 * gib, false, false).pictures, 0);
+    assert_int_equal(capacity_of(ENGINE_ENTROPY_AUTO, 80 * gib, true, true).pictures, 0);
+    assert_int_equal(capacity_of(ENGINE_ENTROPY_BOTH, 1 * gib, false, true).pictures, 0);
     for (uint64_t memory = 2; memory <= 64; memory *= 2) {
-        c = capacity_of(ENGINE_ENTROPY_AUTO, memory * gib, false, 8);
+        c = capacity_of(ENGINE_ENTROPY_AUTO, memory * gib, false, true);
         assert_in_range(c.pictures, memory, SPLIT_PICTURES_WIDE);
         assert_true(c.batches * split_batch_bytes(&c) <= memory * gib / 4);
     }
     struct schedule_setting integrated = {.device_memory = 8 * gib};
-    assert_int_equal(split_capacity_of(&integrated, 8).pictures, 0);
+    assert_int_equal(split_capacity_of(&integrated, true).pictures, 0);
     integrated.entropy = ENGINE_ENTROPY_BOTH;
-    assert_true(split_capacity_of(&integrated, 8).pictures > 0);
-    assert_int_equal(capacity_of(ENGINE_ENTROPY_GPU, 80 * gib, false, 8).batches, SPLIT_BATCHES);
-    assert_true(capacity_of(ENGINE_ENTROPY_GPU, 1 * gib, false, 0).pictures > 0);
-    assert_true(capacity_of(ENGINE_ENTROPY_BOTH, 1 * gib, true, 0).pictures > 0);
+    assert_true(split_capacity_of(&integrated, true).pictures > 0);
+    assert_int_equal(capacity_of(ENGINE_ENTROPY_GPU, 80 * gib, false, true).batches, SPLIT_BATCHES);
+    assert_true(capacity_of(ENGINE_ENTROPY_GPU, 1 * gib, false, false).pictures > 0);
+    assert_true(capacity_of(ENGINE_ENTROPY_BOTH, 1 * gib, true, false).pictures > 0);
 }
 
 /* Where memory is short, batches are for pictures of few coefficients. */
 static void test_narrow(void **state)
 {
     const uint64_t gib = 1ull << 30;
-    struct split_capacity c = capacity_of(ENGINE_ENTROPY_AUTO, 80 * gib, false, 8);
+    struct split_capacity c = capacity_of(ENGINE_ENTROPY_AUTO, 80 * gib, false, true);
     assert_int_equal(c.coeff_blocks, c.mbs * SPLIT_BATCH_BLOCKS);
-    c = capacity_of(ENGINE_ENTROPY_AUTO, 3 * gib, false, 8);
+    c = capacity_of(ENGINE_ENTROPY_AUTO, 3 * gib, false, true);
     assert_int_equal(c.coeff_blocks, c.mbs * SPLIT_NARROW_BLOCKS);
     assert_in_range(c.pictures, 60, 68);
     assert_true(c.batches * split_batch_bytes(&c) <= 3 * gib / SPLIT_MEMORY_PART_NARROW);
@@ -213,10 +212,10 @@ static void test_narrow(void **state)
                          .mbs = SPLIT_PICTURES_WHOLE * SPLIT_HD_MBS,
                          .coeff_blocks = SPLIT_PICTURES_WHOLE * SPLIT_HD_MBS * SPLIT_BATCH_BLOCKS,
                          .bytes = SPLIT_PICTURES_WHOLE * SPLIT_PICTURE_BYTES});
-    c = capacity_of(ENGINE_ENTROPY_AUTO, SPLIT_BATCHES_BESIDE * whole, false, 8);
+    c = capacity_of(ENGINE_ENTROPY_AUTO, SPLIT_BATCHES_BESIDE * whole, false, true);
     assert_int_equal(c.batches, SPLIT_BATCHES_BESIDE);
     assert_int_equal(c.pictures, SPLIT_PICTURES_WHOLE);
-    c = capacity_of(ENGINE_ENTROPY_AUTO, SPLIT_BATCHES_NARROW * whole, false, 8);
+    c = capacity_of(ENGINE_ENTROPY_AUTO, SPLIT_BATCHES_NARROW * whole, false, true);
     assert_int_equal(c.batches, SPLIT_BATCHES_NARROW);
     assert_int_equal(c.pictures, SPLIT_PICTURES_WHOLE);
     assert_int_equal(c.coeff_blocks, c.mbs * SPLIT_BATCH_BLOCKS);
@@ -251,7 +250,7 @@ static void test_batches(void **state)
 static void test_part(void **state)
 {
     struct schedule s = {.window_count = 1};
-    struct split_capacity c = capacity_of(ENGINE_ENTROPY_AUTO, 80ull << 30, false, 8), half;
+    struct split_capacity c = capacity_of(ENGINE_ENTROPY_AUTO, 80ull << 30, false, true), half;
     assert_int_equal(split_room(&s, &c), SPLIT_PICTURES_WHOLE);
     s.window_count = 2;
     assert_int_equal(split_room(&s, &c), SPLIT_PICTURES_WIDE);

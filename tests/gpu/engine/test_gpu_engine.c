@@ -283,7 +283,7 @@ static void move_to_device(const void *from, const void *to, size_t size)
     uint64_t value = 0;
     assert_true(gpu_arena_find(gpu, from, size, &source) && !source.device);
     assert_true(gpu_arena_find(gpu, to, size, &target) && target.device);
-    assert_int_equal(gpu_queue_open(gpu, GPU_QUEUE_DOWN, &down), GPU_OK);
+    assert_int_equal(gpu_queue_get(gpu, GPU_QUEUE_DOWN, &down), GPU_OK);
     VkCommandPoolCreateInfo pool_info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
                                          .queueFamilyIndex = down->family};
     assert_int_equal(gpu->vk.vkCreateCommandPool(gpu->device, &pool_info, NULL, &pool), VK_SUCCESS);
@@ -302,7 +302,6 @@ static void move_to_device(const void *from, const void *to, size_t size)
     assert_int_equal(gpu_queue_wait(down, value, UINT64_MAX), 0);
     gpu_arena_written(gpu, &(struct gpu_point){down, value});
     gpu->vk.vkDestroyCommandPool(gpu->device, pool, NULL);
-    gpu_queue_close(down);
 }
 
 /* Coefficients that the device fetches itself, and such that it has already. */

@@ -51,8 +51,8 @@ static void open_ring(struct ring *r)
     const VkBufferUsageFlags usage =
         VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
     *r = (struct ring){0};
-    assert_int_equal(gpu_queue_open(gpu, GPU_QUEUE_MAIN, &r->queues[0]), GPU_OK);
-    assert_int_equal(gpu_queue_open(gpu, GPU_QUEUE_DOWN, &r->queues[1]), GPU_OK);
+    assert_int_equal(gpu_queue_get(gpu, GPU_QUEUE_MAIN, &r->queues[0]), GPU_OK);
+    assert_int_equal(gpu_queue_get(gpu, GPU_QUEUE_DOWN, &r->queues[1]), GPU_OK);
     assert_int_equal(gpu_buffer_create(gpu, WORDS * 4, usage, GPU_MEMORY_DEVICE, &r->middle),
                      GPU_OK);
     for (uint32_t i = 0; i < DEPTH; i++)
@@ -73,8 +73,6 @@ static void close_ring(struct ring *r)
     for (uint32_t i = 0; i < DEPTH; i++)
         gpu_buffer_free(gpu, &r->results[i]);
     gpu_buffer_free(gpu, &r->middle);
-    gpu_queue_close(r->queues[1]);
-    gpu_queue_close(r->queues[0]);
 }
 
 /* Fill the buffer in the middle in one part, copy it to the result in the next one. The fill waits

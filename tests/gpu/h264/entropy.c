@@ -250,22 +250,64 @@ static int judge_result(struct entropy *p, const struct h264_picture *pic, enum 
     return -1;
 }
 
-static int run_batch(struct entropy *p, struct h264_picture **pictures, uint32_t n,
-                     enum inputs inputs)
+static int batch_submit(struct entropy *p, struct h264_picture **pictures, uint32_t n,
+                        struct gpu_entropy_batch **out)
 {
-    struct gpu_entropy_batch *b = gpu_entropy_begin(p->gpu, 0);
-    struct arrays got[BATCH_PICTURES];
+    struct gpu_entropy_batch *b = *out = gpu_entropy_begin(p->gpu, 0);
     int err = b ? 0 : GPU_ERR_INVALID;
     for (uint32_t i = 0; i < n && err == 0; i++)
         err = entropy_add_picture(b, pictures[i], pictures[i]->mb_count * COEFF_BLOCKS_PER_MB);
+    return err ? err : gpu_entropy_submit(b);
+}
+
+/* The same pictures in another batch, some rounds earlier: rounds of both follow. */
+static int other_submit(struct entropy *p, struct h264_picture **pictures, uint32_t n,
+                        struct gpu_entropy_batch **out)
+{
+    int err = batch_submit(p, pictures, n, out);
+    for (uint32_t i = check_random(p->env, 3); i && err == 0; i--)
+        if (gpu_entropy_poll(*out) == 1)
+            err = gpu_entropy_wait(p->gpu, UINT64_MAX) < 0 ? -1 : 0;
+    return err;
+}
+
+/* It is ended at any time, or has the same outcome. */
+static int other_judge(struct entropy *p, struct gpu_entropy_batch *other,
+                       const struct gpu_entropy_batch *b, uint32_t n)
+{
+    uint32_t coeff_blocks;
+    int err = 0;
+    if (check_chance(p->env, 50)) {
+        err = entropy_finish(p->gpu, other);
+        for (uint32_t i = 0; i < n && err == 0; i++)
+            if (gpu_entropy_picture_ok(other, i, &coeff_blocks) !=
+                gpu_entropy_picture_ok(b, i, &coeff_blocks)) {
+                printf("checkgpu: MISMATCH of two batches in the same rounds\n");
+                err = -1;
+            }
+    }
+    gpu_entropy_end(other);
+    return err;
+}
+
+static int run_batch(struct entropy *p, struct h264_picture **pictures, uint32_t n,
+                     enum inputs inputs)
+{
+    struct gpu_entropy_batch *b = NULL, *other = NULL;
+    struct arrays got[BATCH_PICTURES];
+    int err = 0;
     gpu_entropy_share(p->gpu, random_share(p, pictures, n));
+    if (check_chance(p->env, 50))
+        err = other_submit(p, pictures, n, &other);
     if (err == 0)
-        err = gpu_entropy_submit(b);
+        err = batch_submit(p, pictures, n, &b);
     bool good[BATCH_PICTURES];
     for (uint32_t i = 0; i < n; i++) /* meanwhile */
         good[i] = entropy_decode_cpu(p, pictures[i]);
     if (err == 0)
         err = entropy_finish(p->gpu, b);
+    if (err == 0 && other)
+        err = other_judge(p, other, b, n);
     if (err == 0)
         err = fetch(p, b, pictures, n, got);
     if (err != 0)

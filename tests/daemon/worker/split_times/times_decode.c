@@ -69,11 +69,13 @@ static int compare_slices(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Slices of a subgroup, as gpu_entropy.c chooses them. */
-static uint32_t share_of(uint32_t slices)
+/* Slices of a subgroup, as gpu_entropy_round.c chooses them when the batch begins. */
+static uint32_t share_of(const struct sim_batch *b)
 {
-    uint32_t share = 1;
-    while (share < ENT_SHARE_MOST && slices >= 2 * share * ENT_SUBGROUPS)
+    uint32_t slices = b->count, share = 1;
+    for (uint32_t i = 0; i < SPLIT_BATCHES; i++)
+        slices += sim.batches[i].works ? sim.batches[i].count - sim.batches[i].at : 0;
+    while (share < ENT_SHARE_MOST && slices / share > ENT_SUBGROUPS)
         share *= 2;
     return share;
 }
@@ -130,7 +132,7 @@ static void batch_begin(uint32_t busy)
     if (!b->count)
         return;
     qsort(b->pictures, b->count, sizeof(b->pictures[0]), compare_slices);
-    b->share = share_of(b->count);
+    b->share = share_of(b);
     b->works = true;
     b->decoded = false;
     b->at = 0;
