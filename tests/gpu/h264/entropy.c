@@ -299,6 +299,7 @@ static int run_batch(struct entropy *p, struct h264_picture **pictures, uint32_t
     gpu_entropy_share(p->gpu, random_share(p, pictures, n));
     if (check_chance(p->env, 50))
         err = other_submit(p, pictures, n, &other);
+    gpu_entropy_share(p->gpu, random_share(p, pictures, n)); /* of rounds from now on */
     if (err == 0)
         err = batch_submit(p, pictures, n, &b);
     bool good[BATCH_PICTURES];
