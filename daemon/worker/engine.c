@@ -284,6 +284,7 @@ int engine_create(uv_loop_t *loop, const struct engine_params *params, struct en
     if (!e)
         return PELTON_ERR_NOMEM;
     e->loop.loop = loop;
+    e->noted_tail = &e->noted;
     e->params = *params;
     e->threads.cores = cores_of(params->threads);
     if (engine_init(e)) {
@@ -408,7 +409,7 @@ void engine_close(struct engine *e, void (*closed)(void *ctx), void *ctx)
     e->loop.closing = true;
     e->loop.closed = closed;
     e->loop.closed_ctx = ctx;
-    for (struct session *s = e->sessions; s; s = s->next)
+    for (struct session *s = e->sessions; s; s = s->place.next)
         session_close(s);
     engine_notify(e);
 }

@@ -65,6 +65,19 @@ static void session_wake(void *session)
     engine_signal(s->engine); /* its callers know the bare lock only */
 }
 
+/* The loop thread has something to call back. With the lock. */
+static void session_note(void *session)
+{
+    struct session *s = session;
+    struct engine *e = s->engine;
+    if (s->place.noted)
+        return;
+    s->place.noted = true;
+    s->place.next_noted = NULL;
+    *e->noted_tail = s;
+    e->noted_tail = &s->place.next_noted;
+}
+
 static struct session *session_new(struct engine *e, const struct pelton_open_params *params)
 {
     struct session *s = calloc(1, sizeof(*s));
@@ -94,6 +107,34 @@ static struct session *session_new(struct engine *e, const struct pelton_open_pa
     return s;
 }
 
+/* With the lock. */
+static void session_link(struct engine *e, struct session *s)
+{
+    s->place.link = &e->sessions;
+    s->place.next = e->sessions;
+    if (s->place.next)
+        s->place.next->place.link = &s->place.next;
+    e->sessions = s;
+    e->session_count++;
+}
+
+/* A callback may have closed it since. With the lock; no other thread notes it any more. */
+static void session_unlink(struct engine *e, struct session *s)
+{
+    struct session **at = &e->noted;
+    *s->place.link = s->place.next;
+    if (s->place.next)
+        s->place.next->place.link = s->place.link;
+    e->session_count--;
+    if (!s->place.noted)
+        return;
+    while (*at != s)
+        at = &(*at)->place.next_noted;
+    *at = s->place.next_noted;
+    if (!*at)
+        e->noted_tail = at;
+}
+
 int session_open(struct engine *e, const struct pelton_open_params *params,
                  const struct session_extra *extra, const struct feed_callbacks *callbacks,
                  void *ctx, struct session **out)
@@ -111,9 +152,10 @@ int session_open(struct engine *e, const struct pelton_open_params *params,
     s->inside = extra->inside;
     s->encodings = extra->encodings;
     s->lavc = e->lavc || (params->encoded && !probe_only);
-    subscription_init(
-        &s->sub, &(struct subscription_owner){&e->lock, s->lavc ? NULL : e->gpu, session_wake, s},
-        callbacks, ctx);
+    subscription_init(&s->sub,
+                      &(struct subscription_owner){&e->lock, s->lavc ? NULL : e->gpu, session_wake,
+                                                   session_note, s},
+                      callbacks, ctx);
     s->sub.user = extra->user;
     s->sub.probe_sei = probe_only && params->side_data ? &s->probe_sei : NULL;
     s->window.realtime = params->realtime;
@@ -130,9 +172,7 @@ int session_open(struct engine *e, const struct pelton_open_params *params,
         return PELTON_ERR_NOMEM;
     }
     s->thread_started = true;
-    s->next = e->sessions;
-    e->sessions = s;
-    e->session_count++;
+    session_link(e, s);
     engine_unlock(e);
     *out = s;
     return 0;
@@ -226,6 +266,7 @@ void session_close(struct session *s)
     struct engine *e = s->engine;
     engine_lock(e);
     s->sub.closing = true;
+    session_note(s); /* nothing else may happen before its end */
     session_give_up(s);
     engine_unlock(e);
 }
@@ -243,11 +284,7 @@ static void session_end(struct session *s)
     struct pelton_stats stats;
     uv_thread_join(&s->thread);
     engine_lock(e);
-    struct session **at = &e->sessions;
-    while (*at != s)
-        at = &(*at)->next;
-    *at = s->next;
-    e->session_count--;
+    session_unlink(e, s);
     window_close(&s->window);
     fill_stats(s, &stats);
     engine_unlock(e);
@@ -255,34 +292,32 @@ static void session_end(struct session *s)
     session_free(s);
 }
 
-/* One session at a time, from the start again after each end: callbacks may open and close
- * sessions. */
-static bool end_one(struct engine *e)
+/* The sessions with something to call back. With the lock. */
+static struct session *take_noted(struct engine *e)
 {
-    struct session *ended = NULL;
-    engine_lock(e);
-    for (struct session *s = e->sessions; s && !ended; s = s->next)
-        if (subscription_over(&s->sub))
-            ended = s;
-    engine_unlock(e);
-    if (ended)
-        session_end(ended);
-    return ended != NULL;
+    struct session *first = e->noted;
+    for (struct session *s = first; s; s = s->place.next_noted) {
+        s->place.next_due = s->place.next_noted; /* others may note it again meanwhile */
+        s->place.ends = s->sub.ended;
+        s->place.noted = false;
+    }
+    e->noted = NULL;
+    e->noted_tail = &e->noted;
+    return first;
 }
 
+/* Callbacks may open and close sessions. Sessions end on this thread only. */
 void sessions_dispatch(struct engine *e)
 {
-    bool ended = false;
-    /* Sessions are added and removed on this thread only, at the head of the list or in end_one. */
     engine_lock(e);
-    for (struct session *s = e->sessions; s; s = s->next) {
-        s->sub.news = subscription_has_news(&s->sub);
-        ended |= s->sub.ended;
-    }
+    struct session *due = take_noted(e);
     engine_unlock(e);
-    for (struct session *s = e->sessions; s; s = s->next)
-        if (s->sub.news)
-            session_dispatch(s);
-    while (ended && end_one(e))
-        ;
+    for (struct session *s = due; s; s = s->place.next_due)
+        session_dispatch(s);
+    while (due) {
+        struct session *s = due;
+        due = s->place.next_due;
+        if (s->place.ends)
+            session_end(s);
+    }
 }

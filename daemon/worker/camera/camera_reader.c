@@ -93,7 +93,7 @@ static struct camera_reader *reader_new(struct camera_host *h,
     r->params.uri = r->params.name = r->params.pix_fmt = NULL;
     r->opened_ns = now_ns();
     snprintf(r->name, sizeof(r->name), "%s", params->name ? params->name : params->uri);
-    const struct subscription_owner by = {&h->lock, h->gpu, reader_wake, r};
+    const struct subscription_owner by = {&h->lock, h->gpu, reader_wake, NULL, r};
     subscription_init(&r->sub, &by, callbacks, ctx);
     return r;
 }

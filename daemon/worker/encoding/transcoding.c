@@ -249,8 +249,8 @@ static struct transcoding *transcoding_new(struct transcodings *all,
               : p->policy == PELTON_LATEST ? 1
               : p->depth                   ? p->depth
                                            : FRAME_SOURCE_SLOTS;
-    subscription_init(&t->sub, &(struct subscription_owner){&t->lock, NULL, transcoding_wake, t},
-                      to, ctx);
+    subscription_init(
+        &t->sub, &(struct subscription_owner){&t->lock, NULL, transcoding_wake, NULL, t}, to, ctx);
     t->sequence.settings = p->encode;
     t->sequence.begin = gpu_decider_begin;
     t->sequence.ctx = all->encoder;

@@ -121,7 +121,8 @@ struct engine {
     struct entropy_gpu *entropy_gpu; /* NULL: the CPU does it all */
     uint64_t entropy_bytes;          /* of the device, for entropy and motion on the GPU */
     struct session *sessions;
-    struct pool *old_pools;  /* of sessions that have ended: pool_ends.h */
+    struct session *noted, **noted_tail; /* those that the loop thread has to call back */
+    struct pool *old_pools;              /* of sessions that have ended: pool_ends.h */
     struct pool *kept_pools; /* the same, for the next session of their readers; oldest first */
     uint32_t old_pool_count, session_count;
 };

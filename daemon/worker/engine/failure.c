@@ -56,6 +56,6 @@ void engine_device_failed(struct engine *e, int error)
     char cause[256];
     snprintf(cause, sizeof(cause), "GPU %.100s: %.100s", e->device->name, why);
     e->gpu_lost |= lost;
-    for (struct session *s = e->sessions; s; s = s->next)
+    for (struct session *s = e->sessions; s; s = s->place.next)
         session_abort(s, code, cause, lost ? "the worker has to be restarted" : "");
 }

@@ -19,9 +19,18 @@ struct session_base {
     struct recon_times gpu; /* the store's times when it attached to that */
 };
 
+/* In the engine's lists. */
+struct session_place {
+    struct session *next, **link; /* of all; link: where a pointer to it is */
+    struct session *next_noted;   /* of engine.noted */
+    struct session *next_due;     /* loop thread: of those that it calls back */
+    bool noted;
+    bool ends; /* loop thread: it had ended before that */
+};
+
 struct session {
     struct engine *engine;
-    struct session *next;
+    struct session_place place;
     struct subscription sub;
     /* its stream thread makes its frames, from libavcodec's or as access units; else the device's
      * thread */

@@ -44,6 +44,12 @@ void subscription_fail(struct subscription *sub, int code, const char *cause, co
 
 /* ---- events ---- */
 
+static void note(struct subscription *sub)
+{
+    if (sub->by.note)
+        sub->by.note(sub->by.owner);
+}
+
 static struct event *event_append(struct subscription *sub, enum event_kind kind, struct pool *pool)
 {
     struct event *ev = sub->closing || sub->ended ? NULL : calloc(1, sizeof(*ev));
@@ -55,6 +61,7 @@ static struct event *event_append(struct subscription *sub, enum event_kind kind
         pool->events++;
     *sub->events_tail = ev;
     sub->events_tail = &ev->next;
+    note(sub);
     return ev;
 }
 
@@ -98,16 +105,18 @@ bool subscription_post_frame(struct subscription *sub, struct pool *pool, struct
 void subscription_post_short(struct subscription *sub)
 {
     sub->memory_short = true;
+    note(sub);
+}
+
+void subscription_post_info(struct subscription *sub)
+{
+    sub->info_ready = true;
+    note(sub);
 }
 
 static bool info_due(const struct subscription *sub)
 {
     return sub->info_ready && !sub->info_sent;
-}
-
-bool subscription_has_news(const struct subscription *sub)
-{
-    return sub->events || sub->memory_short || info_due(sub);
 }
 
 static void event_call(struct subscription *sub, struct event *ev)
@@ -297,6 +306,7 @@ void subscription_end(struct subscription *sub)
 {
     subscription_pools_free(sub, true);
     sub->ended = true;
+    note(sub);
 }
 
 bool subscription_over(const struct subscription *sub)

@@ -22,6 +22,8 @@ struct subscription_owner {
     uv_mutex_t *lock;
     struct gpu *gpu;           /* NULL: pools without a device (tests) */
     void (*wake)(void *owner); /* with the lock: the working thread has something to do */
+    /* With the lock: the loop thread has something to call back. NULL: it looks by itself. */
+    void (*note)(void *owner);
     void *owner;
 };
 
@@ -60,7 +62,6 @@ struct subscription {
     bool info_ready, info_sent;
     struct event *events, **events_tail;
     bool memory_short; /* on_short is due */
-    bool news;         /* loop thread: there are events, or information */
     bool awaited;      /* the owner waits until the events are called */
 
     struct pool *pools;      /* newest first; the first is the current one */
@@ -92,8 +93,8 @@ bool subscription_post_frame(struct subscription *sub, struct pool *pool, struct
                              const struct feed_camera *camera);
 /* It waits for memory of the device. */
 void subscription_post_short(struct subscription *sub);
-/* Loop thread: there is something to call back. */
-bool subscription_has_news(const struct subscription *sub);
+/* sub->info is complete. */
+void subscription_post_info(struct subscription *sub);
 /* Loop thread, without the lock. Calls back information and all events. A callback may close the
  * subscription; then the rest is dropped. True: there were events. */
 bool subscription_dispatch(struct subscription *sub);

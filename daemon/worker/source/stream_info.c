@@ -88,7 +88,7 @@ void stream_give_info(struct stream *st, bool supported, const char *element, co
     if (first) {
         s->sub.info = st->info;
         s->probe_sei = st->probe.out;
-        s->sub.info_ready = true;
+        subscription_post_info(&s->sub);
     }
     uv_mutex_unlock(&st->engine->lock);
     if (first)

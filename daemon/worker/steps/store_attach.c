@@ -57,7 +57,7 @@ static bool memory_comes(const struct engine *e)
 {
     const struct session *s = e->sessions;
     while (s && !s->window.abort)
-        s = s->next;
+        s = s->place.next;
     return s != NULL;
 }
 
