@@ -287,8 +287,9 @@ def decode_pipe(args, daemon, path, fmt, *more):
 def ffmpeg_framemd5(args, path, *more):
     """FFmpeg's own decoder: the oracle. more: another output of the same frames."""
     # -cpuflags 0: FFmpeg's assembly departs from its own C code in weighted prediction above 8 bits
-    command = [args.ffmpeg, "-v", "error", "-nostdin", "-cpuflags", "0", "-flags", "unaligned",
-               "-i", path, "-noautoscale",
+    # -threads 1: with more, one of 400 runs gives other frames of rw_refshuffle_b_fld_long.264
+    command = [args.ffmpeg, "-v", "error", "-nostdin", "-cpuflags", "0", "-threads", "1",
+               "-flags", "unaligned", "-i", path, "-noautoscale",
                "-f", "framemd5", "-", *more]
     return subprocess.run(command, capture_output=True, timeout=args.timeout).stdout.decode()
 
