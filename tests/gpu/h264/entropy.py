@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Entropy decoding on the GPU (checkgpu --entropy). Inputs are streams of streamgen with the tools
 of the shaders in CABAC and in CAVLC, other ones every day, and some conformance streams if
-present. All of it is damaged too. Slices of more than a piece (ENT_PIECE) are noise that x264
-encodes."""
+present. All of it is damaged too. Slices of more than a piece (ENT_PIECE_SOFTWARE) are noise that
+x264 encodes."""
 import subprocess, sys
 
 import checkgpu_streams as streams
