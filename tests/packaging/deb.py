@@ -344,6 +344,7 @@ def main():
     p.add_argument("--build", required=True)
     args = p.parse_args()
     args.build = os.path.abspath(args.build)
+    t.binaries(args.build + "/bin")
     if not all(shutil.which(w) for w in ("cpack", "dpkg-deb", "dpkg-shlibdeps")):
         return 77
     with tempfile.TemporaryDirectory() as folder:
