@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Motion derivation on the GPU: batches from filling to completion. All batches run on one
- * background queue. The queue that copies to the host goes on from there without the host between
- * the two.
+ * Motion derivation on the GPU: batches from filling to completion. Three queues follow each other
+ * without the host between them: one copies inputs, the main one derives, one copies to the host.
+ * The main queue also has reconstruction, so it does nothing that a copy engine can do.
  */
 #include "gpu/h264/gpu_motion_internal.h"
 
@@ -213,7 +213,7 @@ int gpu_motion_add(struct gpu_motion_batch *b, const struct gpu_motion_picture *
 
 /* ---- derivation ---- */
 
-enum { STAMP_INPUTS, STAMP_PASSES };
+enum { STAMP_INPUTS, STAMP_FETCHED, STAMP_PASSES };
 
 static void record_copy(struct gpu *g, VkCommandBuffer commands, VkBuffer from, uint64_t at,
                         VkBuffer to, uint64_t to_at, uint64_t size)
@@ -251,7 +251,6 @@ static void record_inputs(struct gpu_motion_batch *b, struct gpu_submission *s)
                           b->picture_count * MOTION_RESULT_BYTES, 0);
     g->vk.vkCmdFillBuffer(s->commands, to[MOT_BIND_USED].buffer, 0,
                           (uint64_t)b->slice_count * MOTION_USED_BYTES, 0);
-    gpu_motion_record_fetch(b, s);
     gpu_work_stamp(s, STAMP_INPUTS);
 }
 
@@ -361,19 +360,25 @@ static int record_outputs(struct gpu_motion_batch *b, struct gpu_submission *s)
     return err;
 }
 
-static int record_derivation(struct gpu_motion_batch *b, struct gpu_submission *s)
+/* What the commands of a part read is there: the host has waited for the last batch here, and each
+ * part waits for the one before. */
+static int begin_part(struct gpu_submission *s, uint32_t part)
 {
-    struct gpu_point writers[GPU_QUEUES];
-    uint32_t count = gpu_arena_writers(b->m->g, writers);
-    int err = gpu_work_record(s, MOTION_PART_DERIVE);
+    int err = gpu_work_record(s, part);
     if (err < 0)
         return err;
-    gpu_work_forget(s, UINT32_MAX); /* the host has waited for the last batch here */
+    gpu_work_forget(s, UINT32_MAX);
+    if (part != MOTION_PART_INPUT)
+        gpu_work_depend_part(s, part - 1);
+    return GPU_OK;
+}
+
+static void depend_on_writers(struct gpu *g, struct gpu_submission *s)
+{
+    struct gpu_point writers[GPU_QUEUES];
+    uint32_t count = gpu_arena_writers(g, writers);
     for (uint32_t i = 0; i < count; i++)
         gpu_work_depend(s, writers[i]);
-    record_inputs(b, s);
-    record_passes(b, s);
-    return GPU_OK;
 }
 
 int gpu_motion_submit(struct gpu_motion_batch *b)
@@ -384,10 +389,14 @@ int gpu_motion_submit(struct gpu_motion_batch *b)
         return GPU_ERR_INVALID;
     TRY(gpu_motion_prepare(b->m));
     TRY(gpu_work_begin(b->work, UINT64_MAX, &s));
-    TRY(record_derivation(b, s));
-    TRY(gpu_work_record(s, MOTION_PART_COPY));
-    gpu_work_forget(s, UINT32_MAX);
-    gpu_work_depend_part(s, MOTION_PART_DERIVE);
+    TRY(begin_part(s, MOTION_PART_INPUT));
+    depend_on_writers(b->m->g, s);
+    record_inputs(b, s);
+    TRY(begin_part(s, MOTION_PART_DERIVE));
+    gpu_motion_record_fetch(b, s);
+    gpu_work_stamp(s, STAMP_FETCHED);
+    record_passes(b, s);
+    TRY(begin_part(s, MOTION_PART_COPY));
     TRY(record_outputs(b, s));
     TRY(gpu_work_submit(s));
     b->state = MOTION_WORKING;
@@ -398,7 +407,7 @@ error:
 static void motion_add_seconds(void *ctx, uint32_t name, double seconds)
 {
     struct gpu_motion_batch *b = ctx;
-    *(name == STAMP_PASSES ? &b->seconds : &b->input_seconds) = seconds;
+    *(name == STAMP_PASSES ? &b->seconds : &b->input_seconds) += seconds;
 }
 
 /* A batch that was ended before is free, and nothing of it is wanted. */

@@ -70,12 +70,13 @@ int gpu_motion_batch_create(struct gpu_motion *m, struct gpu_motion_batch *b)
     TRY(create_buffers(b));
     TRY(create_set(b));
     TRY(gpu_motion_fetch_create(b));
-    const struct gpu_work_params work = {
-        .queues = {[MOTION_PART_DERIVE] = m->queue, [MOTION_PART_COPY] = m->down},
-        .depth = 1,
-        .stamps = 2,
-        .done = gpu_motion_batch_done,
-        .ctx = b};
+    const struct gpu_work_params work = {.queues = {[MOTION_PART_INPUT] = m->up,
+                                                    [MOTION_PART_DERIVE] = m->main,
+                                                    [MOTION_PART_COPY] = m->down},
+                                         .depth = 1,
+                                         .stamps = 3,
+                                         .done = gpu_motion_batch_done,
+                                         .ctx = b};
     TRY(gpu_work_create(m->g, &work, &b->work));
 error:
     return err;
@@ -164,7 +165,8 @@ int gpu_motion_create(struct gpu *g, const struct gpu_motion_params *params,
     }
     TRY(gpu_layout_get(g, &(struct gpu_bindings){.buffers = (1u << MOT_BINDINGS) - 1},
                        MOTION_PUSH_WORDS * sizeof(uint32_t), &m->layout));
-    TRY(gpu_queue_get(g, GPU_QUEUE_MAIN, &m->queue));
+    TRY(gpu_queue_get(g, GPU_QUEUE_UP, &m->up));
+    TRY(gpu_queue_get(g, GPU_QUEUE_MAIN, &m->main));
     TRY(gpu_queue_get(g, GPU_QUEUE_DOWN, &m->down));
     m->batches = calloc(params->batches, sizeof(*m->batches));
     if (!m->batches) {

@@ -58,7 +58,7 @@ struct gpu_motion_batch {
     uint32_t copy_count;
     bool resident; /* some of it goes to arenas of the device */
 
-    struct gpu_work *work; /* one submission: derivation, then copies */
+    struct gpu_work *work; /* one submission: inputs, derivation, copies */
     double seconds;        /* of the dispatches */
     double input_seconds;  /* of what comes from the host */
     VkDescriptorPool descriptors, host_descriptors;
@@ -66,8 +66,8 @@ struct gpu_motion_batch {
     VkDescriptorSet *host_sets; /* by picture: its rec_motion in host memory */
 };
 
-/* The parts of a batch's work. */
-enum { MOTION_PART_DERIVE, MOTION_PART_COPY };
+/* The parts of a batch's work, each on a queue. */
+enum { MOTION_PART_INPUT, MOTION_PART_DERIVE, MOTION_PART_COPY };
 /* Resources of barriers: bindings of the shaders, and memory that is copied to. */
 #define MOTION_BIT(binding) (1u << (binding))
 #define MOTION_RESULTS      MOTION_BIT(MOT_BINDINGS)
@@ -77,9 +77,7 @@ struct gpu_motion {
     struct gpu *g;
     struct gpu_motion_params params;
     const struct gpu_layout *layout;
-    /* One queue for all motion batches, separate from entropy queues so that motion never waits
-     * behind them. */
-    struct gpu_queue *queue, *down;
+    struct gpu_queue *up, *main, *down;
     bool prepared;
     /* the device's, once prepared; derive: for pictures up to MOT_USUAL_WIDTH, for others */
     VkPipeline derive[2], check, fetch;
