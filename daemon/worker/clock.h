@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Small helpers that the whole worker shares: clocks, a polite spin, alignment.
+ * Small helpers that the whole worker shares: clocks, a polite spin, a thread that gives way,
+ * alignment.
  */
 #ifndef PELTON_WORKER_CLOCK_H
 #define PELTON_WORKER_CLOCK_H
@@ -8,6 +9,7 @@
 #include <sched.h>
 #include <stdint.h>
 #include <time.h>
+#include <unistd.h>
 
 #define NS_PER_S 1000000000ll
 
@@ -43,6 +45,14 @@ static inline void spin_once(void)
 {
     spin_pause();
     sched_yield();
+}
+
+/* The calling thread, and those that it makes, leave cores to others: steps of nice(2), which Linux
+ * counts for each thread. Nothing depends on it. */
+static inline void thread_gives_way(int steps)
+{
+    int now = nice(steps);
+    (void)now;
 }
 
 static inline uint64_t align_up(uint64_t value, uint64_t to)

@@ -10,9 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 enum { NICER = 5 }; /* the CPU's decisions leave it to those who develop and deliver */
 #define LOOK_NS (NS_PER_S / 10)
@@ -151,7 +148,7 @@ static int encoder_make(struct camera_encoding *e, struct pelton_failure *failur
                                                   .format = &e->format};
     char why[ENCODING_WHY];
     if (!all->gpu) /* threads that the encoder makes inherit it */
-        setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICER);
+        thread_gives_way(NICER);
     if (picture_encoder_new(&params, &e->encoder, why) < 0)
         return fail(failure, why);
     log_line(LOG_LEVEL_INFO, "encoding: %ux%u by the %s", e->format.width, e->format.height,

@@ -43,6 +43,10 @@
 /* ns: LIVE pictures further apart are not expected | by design: 5 a second */
 #define WINDOW_WATCH_GAP_NS      200000000
 
+/* ---- coders ---- */
+/* steps of nice(2): a thread that feeds the device has a core at once | measured: 0, 1, 5, 19 */
+#define CODER_NICE               10
+
 /* ---- split: entropy decoding on CPU or GPU ---- */
 #define SPLIT_BATCHES            8              /* in work, if the GPU decodes all | measured */
 /* the same beside coders | measured, 16 streams of CRF 23 and 20M */

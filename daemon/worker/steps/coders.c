@@ -339,6 +339,7 @@ static void coder_main(void *coder)
     struct coder *c = coder;
     struct engine *e = c->engine;
     pthread_setname_np(pthread_self(), "pelton-codec");
+    thread_gives_way(CODER_NICE);
     engine_lock(e);
     while (!e->threads.stopping)
         if (coder_is_spare(c))
