@@ -144,6 +144,11 @@
 
 /* ---- motion on the GPU ---- */
 #define MOTION_BATCHES           2              /* one is filled while one is in work | by design */
+/* pictures that are worth a batch while reconstruction has enough | simulated: 24, 48 */
+#define MOTION_ENOUGH            48
+/* READY pictures that wait for no other: it has | simulated: 16, 32, 64 */
+#define MOTION_READY             16
+#define MOTION_WAIT_NS           10000000ll     /* ns from one batch to the next | by design */
 #define MOTION_PICTURES          256            /* of a batch at most | by design: of 854x480 */
 #define MOTION_HD_PICTURES       64             /* of 1920x1088 | measured */
 #define MOTION_PICTURE_SLICES    8              /* slices of a picture, average | measured */

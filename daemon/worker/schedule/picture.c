@@ -228,6 +228,7 @@ void picture_block(struct picture *p, struct picture *by)
     p->block.next = by->block.first;
     by->block.first = p;
     p->window->blocked++;
+    p->window->schedule->blocked++;
 }
 
 static void picture_unblock(struct picture *p)
@@ -235,6 +236,7 @@ static void picture_unblock(struct picture *p)
     p->blocked = false;
     p->block.by = NULL;
     p->window->blocked--;
+    p->window->schedule->blocked--;
 }
 
 /* Those that wait for it may be considered; it waits for none any more, as after abort. */

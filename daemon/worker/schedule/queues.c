@@ -47,6 +47,7 @@ static void motion_queue(struct schedule *s, struct picture *p)
     p->motion.left = p->motion.right = NULL;
     p->motion.rank = 1;
     *heap = heap_merge(*heap, p);
+    s->motion_gpu_count += gpu;
     if (gpu)
         wake_gpu_coder(s);
     else
@@ -394,6 +395,7 @@ struct picture *gpu_motion_take(struct schedule *s, int64_t now_ns)
     if (!s->motion_gpu)
         return NULL;
     struct picture *p = heap_pop(&s->motion_gpu);
+    s->motion_gpu_count--;
     picture_move(p, EDGE_MOTION_GPU);
     picture_trace(p, TRACE_MOTION_BEGIN, now_ns);
     return p;

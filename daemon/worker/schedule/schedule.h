@@ -63,6 +63,7 @@ struct schedule {
     struct entropy_queue entropy;
     struct picture *motion_cpu; /* DECODED pictures without waits: heaps, lowest turn on top */
     struct picture *motion_gpu;
+    uint32_t motion_gpu_count;
     struct picture *follow; /* of one slice, whose motion follows its decoding */
     struct split split;
     struct live_watch live;
@@ -71,6 +72,7 @@ struct schedule {
     struct window *noted, *noted_last; /* the device's thread has to look at them, in this order */
     uint32_t noted_count;
     uint32_t ready;    /* pictures of all windows */
+    uint32_t blocked;  /* of these */
     uint32_t idle;     /* coders that have nothing to do */
     uint32_t encoders; /* streams whose frames the device encodes */
     struct slots *stores;

@@ -50,6 +50,7 @@ struct motion_gpu {
     struct gpu_motion_params params;
     bool failed; /* the coders do it from now on */
     uint32_t busy;
+    int64_t begun_ns; /* the latest batch */
     struct {
         uint64_t batches, pictures, by_coders; /* by_coders: entropy-decoded by them */
         uint64_t read;                         /* bytes of records that coders made */
@@ -370,6 +371,7 @@ static bool batch_begin(struct motion_gpu *m, struct motion_batch *b)
         motion_gpu_fail(m, GPU_ERR_NOMEM);
         return false;
     }
+    m->begun_ns = now_ns();
     batch_fill(m, b);
     engine_unlock(e);
     int err = batch_submit(m, b, &left);
@@ -379,6 +381,15 @@ static bool batch_begin(struct motion_gpu *m, struct motion_batch *b)
     if (err)
         motion_gpu_fail(m, err);
     return true;
+}
+
+/* The main queue derives a few pictures as long as many, and nothing else meanwhile. So a batch
+ * waits for more of them while reconstruction does not wait for it. */
+static bool batch_waits(const struct motion_gpu *m)
+{
+    const struct schedule *s = &m->engine->schedule;
+    return !s->setting.software && s->motion_gpu_count < MOTION_ENOUGH &&
+           s->ready - s->blocked >= MOTION_READY && now_ns() - m->begun_ns < MOTION_WAIT_NS;
 }
 
 bool motion_gpu_step(struct motion_gpu *m)
@@ -392,7 +403,7 @@ bool motion_gpu_step(struct motion_gpu *m)
     if (m->failed)
         return give_all_back(m) || any;
     for (uint32_t i = 0; i < MOTION_BATCHES; i++)
-        if (!m->batches[i].work && m->engine->schedule.motion_gpu)
+        if (!m->batches[i].work && m->engine->schedule.motion_gpu && !batch_waits(m))
             return batch_begin(m, &m->batches[i]) || any;
     return any;
 }
