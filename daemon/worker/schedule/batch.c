@@ -147,8 +147,10 @@ static void batch_take(struct batch *b, struct picture *p)
 
 enum verdict { TAKEN, NOT_YET, ENOUGH };
 
-/* ENOUGH: no later picture of the window can go before this one. */
-static enum verdict batch_consider(struct window *w, struct picture *p, struct batch *b)
+/* ENOUGH: no later picture of the window can go before this one. older: frames before it that will
+ * need a slot. */
+static enum verdict batch_consider(struct window *w, struct picture *p, uint32_t older,
+                                   struct batch *b)
 {
     const struct picture *owner = p->owner;
     bool oldest = p == w->waiting;
@@ -161,7 +163,7 @@ static enum verdict batch_consider(struct window *w, struct picture *p, struct b
     if (owner->slot.slots ? owner->slot.slots != b->slots : owner != p)
         return NOT_YET; /* the first picture of the frame goes first */
     bool grey = picture_needs_grey(p);
-    if (!owner->slot.slots && !slots_claim(w, b->slots, oldest))
+    if (!owner->slot.slots && !slots_claim(w, b->slots, oldest, older))
         return ENOUGH;
     if (grey && !oldest)
         return ENOUGH;
@@ -175,20 +177,28 @@ static enum verdict batch_consider(struct window *w, struct picture *p, struct b
     return ENOUGH;
 }
 
+static bool needs_slot(const struct picture *p)
+{
+    return p->owner == p && !p->slot.slots && p->stage < PICTURE_SUBMITTED;
+}
+
 /* True: it may have more than that many. Most pictures of a long window are blocked, and the others
  * are at its front, so the walk is short. */
 static bool collect_window(struct window *w, struct batch *b, uint32_t most)
 {
-    uint32_t open = w->ready - w->blocked, look = BATCH_LOOK;
+    uint32_t open = w->ready - w->blocked, look = BATCH_LOOK, older = 0;
     most = most > b->width - b->count ? b->width : b->count + most;
     for (struct picture *p = w->waiting; p && open && look; p = p->next, look--) {
-        if (p->stage != PICTURE_READY || p->blocked)
+        if (p->stage != PICTURE_READY || p->blocked) {
+            older += needs_slot(p);
             continue;
+        }
         if (b->count == most)
             return true;
         uint32_t blocked = w->blocked;
-        if (batch_consider(w, p, b) == ENOUGH)
+        if (batch_consider(w, p, older, b) == ENOUGH)
             return false;
+        older += needs_slot(p);
         /* the picture itself, and later ones that waited for it */
         open += w->blocked < blocked ? blocked - w->blocked - 1 : -1u;
     }

@@ -187,6 +187,8 @@
 #define SLOTS_SHORT              128
 /* of a new store on software devices, beyond base | by design */
 #define SLOTS_FIRST_SOFTWARE     2
+/* slots at most that pictures ahead leave to older ones | simulated: one stream in 1.5 GB */
+#define SLOTS_NEAR               96
 /* slots for a picture of a batch | by design: batches are narrow where slots are few */
 #define SLOTS_OF_WIDTH           4
 #define SLOTS_IMAGE_BYTES        (5ull << 29)   /* bytes of one image | drivers refuse 4 GiB */

@@ -414,20 +414,23 @@ static bool window_is_stuck(const struct window *w)
     return !head || !frame_submitted(head);
 }
 
-static bool slots_claim_ahead(const struct window *w, struct slots *st)
+/* A chain of pictures that refer to each other could take all slots. The others, which come before
+ * in decoding order, would go one by one. */
+static bool slots_claim_ahead(const struct window *w, struct slots *st, uint32_t older)
 {
     const struct window_slots *slots = &w->slots;
-    bool may = slots->held < slots->quota && w->frames_ahead < slots->quota - slots->base &&
+    uint32_t near = older < SLOTS_NEAR ? older : SLOTS_NEAR;
+    bool may = slots->held + near < slots->quota && w->frames_ahead < slots->quota - slots->base &&
                st->free_count > st->owed + st->kept;
     st->wanted |= !may;
     return may;
 }
 
-bool slots_claim(struct window *w, struct slots *st, bool oldest)
+bool slots_claim(struct window *w, struct slots *st, bool oldest, uint32_t older)
 {
     struct window_slots *slots = &w->slots;
     if (!oldest)
-        return slots_claim_ahead(w, st);
+        return slots_claim_ahead(w, st, older);
     if (window_in_order(w) < slots->base && st->free_count) {
         st->owed -= st->owed > 0;
         return true;

@@ -88,9 +88,9 @@ uint32_t slots_owed(const struct schedule *s, const struct slots *st);
 
 /* ---- pictures ---- */
 
-/* A new frame of the window may take a slot; oldest: it is the oldest that waits. Sets
- * window.starves if none can ever become free. */
-bool slots_claim(struct window *w, struct slots *st, bool oldest);
+/* A new frame of the window may take a slot; oldest: it is the oldest that waits; older: frames
+ * before it that will need one. Sets window.starves if none can ever become free. */
+bool slots_claim(struct window *w, struct slots *st, bool oldest, uint32_t older);
 /* A free slot, or that of the picture's frame. */
 void slots_take(struct slots *st, struct picture *p);
 void slots_give(struct slots *st, struct window *w, uint32_t seat, int32_t slot);

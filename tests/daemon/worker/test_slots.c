@@ -103,20 +103,24 @@ static void test_claim(void **state)
     attach(w, 1);
     w->slots.owed = slots_owed(&w->s, &w->slots);
     assert_int_equal(w->slots.owed, 20);
-    assert_true(slots_claim(&w->windows[0], &w->slots, false));
+    assert_true(slots_claim(&w->windows[0], &w->slots, false, 0));
+    assert_true(slots_claim(&w->windows[0], &w->slots, false, 11));
+    assert_false(slots_claim(&w->windows[0], &w->slots, false, 12)); /* older ones need its quota */
+    assert_true(slots_claim(&w->windows[0], &w->slots, true, 12));
     for (uint32_t i = 0; i < 2; i++) {
         take(w, 0, i);
         w->windows[0].frames_ahead++;
     }
-    assert_false(slots_claim(&w->windows[0], &w->slots, false)); /* its quota of pictures ahead */
+    assert_false(
+        slots_claim(&w->windows[0], &w->slots, false, 0)); /* its quota of pictures ahead */
     for (uint32_t i = 2; i < 12; i++) {
-        assert_true(slots_claim(&w->windows[0], &w->slots, true));
+        assert_true(slots_claim(&w->windows[0], &w->slots, true, 0));
         take(w, 0, i);
     }
     assert_int_equal(w->slots.used, 12);
     assert_int_equal(w->slots.free_count, 12);
     for (uint32_t i = 12; i < 22; i++) {
-        assert_true(slots_claim(&w->windows[1], &w->slots, true));
+        assert_true(slots_claim(&w->windows[1], &w->slots, true, 0));
         take(w, 1, i);
     }
     assert_false(w->windows[0].starves || w->windows[1].starves);
@@ -130,7 +134,7 @@ static void test_starves(void **state)
     attach(w, 0);
     for (uint32_t i = 0; i < 12; i++)
         take(w, 0, i);
-    assert_false(slots_claim(&w->windows[0], &w->slots, true));
+    assert_false(slots_claim(&w->windows[0], &w->slots, true, 0));
     assert_true(w->windows[0].starves);
     world_free(w);
 }
@@ -144,7 +148,7 @@ static void test_in_flight(void **state)
         take(w, 0, i);
     w->pictures[3].stage = PICTURE_SUBMITTED;
     w->windows[0].first = &w->pictures[3];
-    assert_false(slots_claim(&w->windows[0], &w->slots, true));
+    assert_false(slots_claim(&w->windows[0], &w->slots, true, 0));
     assert_false(w->windows[0].starves);
     world_free(w);
 }
@@ -368,7 +372,7 @@ static void test_growth(void **state)
     attach(w, 0);
     attach(w, 1);
     assert_false(w->slots.wanted);
-    assert_false(slots_claim(&w->windows[0], &w->slots, false));
+    assert_false(slots_claim(&w->windows[0], &w->slots, false, 0));
     assert_true(w->slots.wanted);
     assert_int_equal(slots_next(&w->s, &w->slots), 36);
     take(w, 0, 0);
@@ -414,11 +418,11 @@ static void test_growth_feeds(void **state)
     w->slots.most = 24;
     for (uint32_t i = 0; i < 12; i++)
         take(w, 0, i);
-    assert_false(slots_claim(&w->windows[0], &w->slots, true));
+    assert_false(slots_claim(&w->windows[0], &w->slots, true, 0));
     assert_false(w->windows[0].starves);
     assert_true(w->slots.wanted);
     assert_true(slots_resize(&w->s, &w->slots, 24));
-    assert_true(slots_claim(&w->windows[0], &w->slots, true));
+    assert_true(slots_claim(&w->windows[0], &w->slots, true, 0));
     world_free(w);
 }
 
