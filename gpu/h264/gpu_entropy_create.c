@@ -169,15 +169,11 @@ int gpu_entropy_pipeline(struct gpu_entropy *e, enum entropy_coding coding, uint
 int gpu_entropy_prepare(struct gpu_entropy *e, bool cavlc)
 {
     const enum entropy_coding coding = cavlc ? ENTROPY_CAVLC : ENTROPY_CABAC;
-    struct gpu_pipeline_want wants[ENT_SHARES];
-    uint32_t n = 0;
+    const struct gpu_pipeline_want many = wanted_pipeline(e, coding, ENT_SHARES - 1);
     int err = GPU_OK;
     TRY(gpu_entropy_pipeline(e, coding, 0));
-    while (!e->g->info.software && n + 1 < ENT_SHARES && 2u << n <= e->threads) {
-        wants[n] = wanted_pipeline(e, coding, n + 1);
-        n++;
-    }
-    err = gpu_pipelines_begin(e->g, wants, n);
+    if (!e->g->info.software && e->threads >= ENT_SHARE_MOST)
+        err = gpu_pipelines_begin(e->g, &many, 1);
 error:
     return err;
 }

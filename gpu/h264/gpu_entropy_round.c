@@ -143,25 +143,24 @@ void gpu_entropy_share(struct gpu_entropy *e, uint32_t slices)
     e->share = slices;
 }
 
+/* One slice of a subgroup is fastest. Eight take hardly longer than two. So many slices share in
+ * eights, which leaves most of the device to reconstruction, and few do not share. */
 static uint32_t choose_share(const struct gpu_entropy *e, uint32_t slices)
 {
-    uint32_t share = 0;
-    while (share + 1 < ENT_SHARES && 2u << share <= e->threads &&
-           (e->share ? 2u << share <= e->share
-                     : !e->g->info.software && slices >> share > ENT_SUBGROUPS))
+    bool many = !e->g->info.software && slices > ENT_ALONE;
+    uint32_t most = e->share ? e->share : many ? ENT_SHARE_MOST : 1, share = 0;
+    while (share + 1 < ENT_SHARES && 2u << share <= most && 2u << share <= e->threads)
         share++;
     return share;
 }
 
-/* A part of the heaviest slice: a new batch waits for the rounds that are submitted. Slices that
- * share a subgroup take longer each: twice as long where four do. */
-static uint32_t choose_piece(const struct gpu_entropy *e, uint32_t heaviest, uint32_t share)
+/* A part of the heaviest slice: a new batch waits for the rounds that are submitted. */
+static uint32_t choose_piece(const struct gpu_entropy *e, uint32_t heaviest)
 {
     const uint32_t part = heaviest / ENT_PIECES;
-    const uint32_t piece = part < ENT_PIECE_LEAST  ? ENT_PIECE_LEAST
-                           : part > ENT_PIECE_MOST ? ENT_PIECE_MOST
-                                                   : part;
-    return e->g->info.software ? ENT_PIECE_SOFTWARE : 2 * piece / ((1u << share) + 1);
+    if (e->g->info.software)
+        return ENT_PIECE_SOFTWARE;
+    return part < ENT_PIECE_LEAST ? ENT_PIECE_LEAST : part > ENT_PIECE_MOST ? ENT_PIECE_MOST : part;
 }
 
 /* Who takes part in the next round. */
@@ -178,7 +177,7 @@ static struct round round_next(struct gpu_entropy *e)
         heaviest = b->slices[0].weight > heaviest ? b->slices[0].weight : heaviest;
     }
     r.share = choose_share(e, r.slices);
-    r.piece = choose_piece(e, heaviest, r.share);
+    r.piece = choose_piece(e, heaviest);
     return r;
 }
 

@@ -48,31 +48,29 @@
 #define CODER_NICE               10
 
 /* ---- split: entropy decoding on CPU or GPU ---- */
-#define SPLIT_BATCHES            8              /* in work, if the GPU decodes all | measured */
-/* the same beside coders | measured, 16 streams of CRF 23 and 20M */
-#define SPLIT_BATCHES_BESIDE     5
-/* the same where memory is short of so many | simulated: CRF 23 in 1.5 GB */
+#define SPLIT_BATCHES            8              /* in work, where memory is not short | measured */
+/* the same beside coders where memory is short of so many | simulated: CRF 23 in 1.5 GB */
 #define SPLIT_BATCHES_NARROW     4
-/* the same, one stream | simulated: more than three for large pictures */
+/* the same, one stream, if they are whole; as many pictures in more batches | simulated */
 #define SPLIT_BATCHES_ALONE      4
 /* the same while reconstruction is behind | simulated */
 #define SPLIT_BATCHES_BEHIND     2
-/* READY pictures: it is behind | measured: 900 take 4 GB more of the host */
-#define SPLIT_READY_MOST         450
+/* READY pictures that wait for no other: it is behind | by design: four batches */
+#define SPLIT_OPEN_MOST          128
 /* pictures: batches of so few leave the GPU places | simulated */
 #define SPLIT_NARROW             96
 /* of the largest slice, for each place | simulated */
 #define SPLIT_PLACE_COST         0.5
 #define SPLIT_PICTURES           512            /* pictures of a batch at most | by design */
 /* where memory is not short | measured, simulated */
-#define SPLIT_PICTURES_WIDE      256
+#define SPLIT_PICTURES_WIDE      512
 /* the least that counts as a whole batch: memory is short of more | measured */
 #define SPLIT_PICTURES_WHOLE     192
 #define SPLIT_MEMORY_PART        6              /* 1/n of device memory for batches | simulated */
 /* the same where that is short of whole batches | measured, simulated: CRF 23 in 1.5 GB */
 #define SPLIT_MEMORY_PART_NARROW 4
 /* 1/n of device memory for coefficients | by design */
-#define SPLIT_RESIDENT_PART      16
+#define SPLIT_RESIDENT_PART      8
 #define SPLIT_SOFTWARE_RESIDENT  (256ull << 20) /* bytes of host memory at most | by design */
 /* bytes a device must have | by design: room for one batch */
 #define SPLIT_LEAST_MEMORY       (2ull << 30)
@@ -144,13 +142,13 @@
 
 /* ---- motion on the GPU ---- */
 #define MOTION_BATCHES           2              /* one is filled while one is in work | by design */
+#define MOTION_PICTURES          256            /* of a batch at most | by design: of 854x480 */
+#define MOTION_HD_PICTURES       64             /* of 1920x1088 | measured */
 /* pictures that are worth a batch while reconstruction has enough | simulated: 24, 48 */
 #define MOTION_ENOUGH            48
 /* READY pictures that wait for no other: it has | simulated: 16, 32, 64 */
 #define MOTION_READY             16
 #define MOTION_WAIT_NS           10000000ll     /* ns from one batch to the next | by design */
-#define MOTION_PICTURES          256            /* of a batch at most | by design: of 854x480 */
-#define MOTION_HD_PICTURES       64             /* of 1920x1088 | measured */
 #define MOTION_PICTURE_SLICES    8              /* slices of a picture, average | measured */
 #define MOTION_SOFTWARE_PICTURES 8              /* of a batch on software devices | by design */
 #define MOTION_MEMORY_PART       64             /* 1/n of device memory for batches | by design */
@@ -187,10 +185,10 @@
 #define SLOTS_SHORT              128
 /* of a new store on software devices, beyond base | by design */
 #define SLOTS_FIRST_SOFTWARE     2
-/* slots at most that pictures ahead leave to older ones | simulated: one stream in 1.5 GB */
-#define SLOTS_NEAR               96
 /* slots for a picture of a batch | by design: batches are narrow where slots are few */
 #define SLOTS_OF_WIDTH           4
+/* slots at most that pictures ahead leave to older ones | simulated: one stream in 1.5 GB */
+#define SLOTS_NEAR               96
 #define SLOTS_IMAGE_BYTES        (5ull << 29)   /* bytes of one image | drivers refuse 4 GiB */
 #define SLOTS_MEMORY_PART        8              /* 1/n of device memory for a store | by design */
 /* streams of a store, if look-ahead is given | by design */

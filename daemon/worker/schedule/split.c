@@ -22,15 +22,19 @@
 
 /* ---- how many ---- */
 
-/* More of them slow reconstruction down, which is of no use while that is behind. */
-uint32_t split_batches(const struct schedule *s, const struct split_capacity *c)
+/* More of them slow reconstruction down, which is of no use while that is behind: while many
+ * pictures could be submitted. Those that wait for others say nothing: these may wait for entropy
+ * decoding. */
+uint32_t split_batches(const struct schedule *s, const struct split_capacity *c, uint32_t held)
 {
     const struct split_tuning *t = &s->setting.tuning;
     uint32_t alone = tuned(t->alone, SPLIT_BATCHES_ALONE);
+    if (held && held < SPLIT_PICTURES_WHOLE)
+        alone = alone * SPLIT_PICTURES_WHOLE / held;
     bool narrow = c->pictures < SPLIT_PICTURES_WHOLE &&
                   c->pictures < tuned(t->pictures, SPLIT_PICTURES_WHOLE);
     uint32_t most = s->window_count < 2 && !narrow && c->batches > alone ? alone : c->batches;
-    bool behind = s->ready > tuned(t->ready, SPLIT_READY_MOST) && !narrow;
+    bool behind = s->ready - s->blocked > tuned(t->ready, SPLIT_OPEN_MOST) && !narrow;
     if (s->split.all)
         return c->batches;
     return behind && most > SPLIT_BATCHES_BEHIND ? SPLIT_BATCHES_BEHIND : most;

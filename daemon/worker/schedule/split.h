@@ -26,8 +26,9 @@ struct split_capacity split_part(const struct split_capacity *c, uint32_t pictur
 /* Pictures that the next batch is to have room for. */
 uint32_t split_room(const struct schedule *s, const struct split_capacity *c);
 struct split_capacity split_capacity_of(const struct schedule_setting *setting, bool background);
-/* Batches that may be in work now. One stream leaves the GPU less to choose from. */
-uint32_t split_batches(const struct schedule *s, const struct split_capacity *c);
+/* Batches that may be in work now; held: pictures of one that is, on average, 0 if none is. One
+ * stream leaves the GPU less to choose from. */
+uint32_t split_batches(const struct schedule *s, const struct split_capacity *c, uint32_t held);
 /* The most blocks of coefficients that the picture may take on the GPU. */
 uint32_t split_blocks(const struct h264_picture *pic);
 /* The blocks that a picture of one slice has room for before a coder decodes it; and the words of

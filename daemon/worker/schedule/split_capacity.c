@@ -48,12 +48,12 @@ static bool batches_fit(const struct schedule_setting *set, uint32_t batches)
 
 static uint32_t most_batches(const struct schedule_setting *set)
 {
-    bool wide = batches_fit(set, SPLIT_BATCHES_BESIDE);
+    bool wide = batches_fit(set, SPLIT_BATCHES);
     if (set->software)
         return SPLIT_SOFTWARE_BATCHES;
     return set->entropy == ENGINE_ENTROPY_GPU
                ? SPLIT_BATCHES
-               : tuned(set->tuning.batches, wide ? SPLIT_BATCHES_BESIDE : SPLIT_BATCHES_NARROW);
+               : tuned(set->tuning.batches, wide ? SPLIT_BATCHES : SPLIT_BATCHES_NARROW);
 }
 
 /* Where memory is short, small pictures alone fill a batch: the coders decode more of the others.

@@ -21,7 +21,7 @@ struct split_tuning {
     uint32_t kept;                 /* n/8 of the window budget for pictures of the GPU */
     uint32_t ahead;                /* pictures that a coder is ahead of reconstruction */
     uint32_t margin, margin_most;  /* percent of the estimate */
-    uint32_t ready;                /* READY pictures: beyond that fewer batches */
+    uint32_t ready;                /* READY pictures, not blocked: beyond that fewer batches */
     uint32_t choice;               /* enum split_choice */
     uint32_t join;                 /* enum split_join */
     uint32_t worth;                /* ms of all coders: a queue that is worth help */

@@ -124,9 +124,18 @@ static bool entropy_gpu_open(struct entropy_gpu *g)
     return true;
 }
 
+/* On average, of those in work. */
+static uint32_t batch_pictures(const struct entropy_gpu *g)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < g->capacity.batches; i++)
+        count += g->batches[i].phase == BATCH_FREE ? 0 : g->batches[i].count;
+    return g->busy ? count / g->busy : 0;
+}
+
 static struct entropy_batch *free_batch(struct entropy_gpu *g)
 {
-    uint32_t most = split_batches(&g->engine->schedule, &g->capacity);
+    uint32_t most = split_batches(&g->engine->schedule, &g->capacity, batch_pictures(g));
     if (g->busy >= g->most || g->busy >= most || g->busy >= SPLIT_FIRST_BATCHES + g->done)
         return NULL;
     for (uint32_t i = 0; i < g->capacity.batches; i++)

@@ -22,8 +22,8 @@
  * (docs/design/entropy-gpu.md) */
 #define ENT_SHARES     4
 #define ENT_SHARE_MOST (1 << (ENT_SHARES - 1))
-/* Of a round at most, before slices share them */
-#define ENT_SUBGROUPS 1024
+/* Slices of a round: so many have a subgroup each, more share them */
+#define ENT_ALONE 768
 
 /* entropy_ranges.comp: threads of a workgroup, which has a slice; slices of a row of workgroups */
 #define ENT_RANGES_THREADS 128

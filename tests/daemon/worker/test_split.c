@@ -173,13 +173,13 @@ static struct split_capacity capacity_of(enum engine_entropy mode, uint64_t memo
 static void test_capacity(void **state)
 {
     const uint64_t gib = 1ull << 30;
-    struct split_capacity c = capacity_of(ENGINE_ENTROPY_AUTO, 80 * gib, false, true);
-    assert_int_equal(c.batches, SPLIT_BATCHES_BESIDE);
+    struct split_capacity c = capacity_of(ENGINE_ENTROPY_AUTO, 140 * gib, false, true);
+    assert_int_equal(c.batches, SPLIT_BATCHES);
     assert_int_equal(c.pictures, SPLIT_PICTURES_WIDE);
-    assert_true(c.batches * split_batch_bytes(&c) <= 80 * gib / SPLIT_MEMORY_PART);
-    assert_int_equal(capacity_of(ENGINE_ENTROPY_CPU, 80 * gib, false, true).pictures, 0);
-    assert_int_equal(capacity_of(ENGINE_ENTROPY_AUTO, 80 * gib, false, false).pictures, 0);
-    assert_int_equal(capacity_of(ENGINE_ENTROPY_AUTO, 80 * gib, true, true).pictures, 0);
+    assert_true(c.batches * split_batch_bytes(&c) <= 140 * gib / SPLIT_MEMORY_PART);
+    assert_int_equal(capacity_of(ENGINE_ENTROPY_CPU, 140 * gib, false, true).pictures, 0);
+    assert_int_equal(capacity_of(ENGINE_ENTROPY_AUTO, 140 * gib, false, false).pictures, 0);
+    assert_int_equal(capacity_of(ENGINE_ENTROPY_AUTO, 140 * gib, true, true).pictures, 0);
     assert_int_equal(capacity_of(ENGINE_ENTROPY_BOTH, 1 * gib, false, true).pictures, 0);
     for (uint64_t memory = 2; memory <= 64; memory *= 2) {
         c = capacity_of(ENGINE_ENTROPY_AUTO, memory * gib, false, true);
@@ -190,7 +190,8 @@ static void test_capacity(void **state)
     assert_int_equal(split_capacity_of(&integrated, true).pictures, 0);
     integrated.entropy = ENGINE_ENTROPY_BOTH;
     assert_true(split_capacity_of(&integrated, true).pictures > 0);
-    assert_int_equal(capacity_of(ENGINE_ENTROPY_GPU, 80 * gib, false, true).batches, SPLIT_BATCHES);
+    assert_int_equal(capacity_of(ENGINE_ENTROPY_GPU, 140 * gib, false, true).batches,
+                     SPLIT_BATCHES);
     assert_true(capacity_of(ENGINE_ENTROPY_GPU, 1 * gib, false, false).pictures > 0);
     assert_true(capacity_of(ENGINE_ENTROPY_BOTH, 1 * gib, true, false).pictures > 0);
 }
@@ -199,7 +200,7 @@ static void test_capacity(void **state)
 static void test_narrow(void **state)
 {
     const uint64_t gib = 1ull << 30;
-    struct split_capacity c = capacity_of(ENGINE_ENTROPY_AUTO, 80 * gib, false, true);
+    struct split_capacity c = capacity_of(ENGINE_ENTROPY_AUTO, 140 * gib, false, true);
     assert_int_equal(c.coeff_blocks, c.mbs * SPLIT_BATCH_BLOCKS);
     c = capacity_of(ENGINE_ENTROPY_AUTO, 3 * gib, false, true);
     assert_int_equal(c.coeff_blocks, c.mbs * SPLIT_NARROW_BLOCKS);
@@ -212,8 +213,8 @@ static void test_narrow(void **state)
                          .mbs = SPLIT_PICTURES_WHOLE * SPLIT_HD_MBS,
                          .coeff_blocks = SPLIT_PICTURES_WHOLE * SPLIT_HD_MBS * SPLIT_BATCH_BLOCKS,
                          .bytes = SPLIT_PICTURES_WHOLE * SPLIT_PICTURE_BYTES});
-    c = capacity_of(ENGINE_ENTROPY_AUTO, SPLIT_BATCHES_BESIDE * whole, false, true);
-    assert_int_equal(c.batches, SPLIT_BATCHES_BESIDE);
+    c = capacity_of(ENGINE_ENTROPY_AUTO, SPLIT_BATCHES * whole, false, true);
+    assert_int_equal(c.batches, SPLIT_BATCHES);
     assert_int_equal(c.pictures, SPLIT_PICTURES_WHOLE);
     c = capacity_of(ENGINE_ENTROPY_AUTO, SPLIT_BATCHES_NARROW * whole, false, true);
     assert_int_equal(c.batches, SPLIT_BATCHES_NARROW);
@@ -225,24 +226,29 @@ static void test_narrow(void **state)
 static void test_batches(void **state)
 {
     struct schedule s = {.window_count = 1};
-    struct split_capacity c = {.batches = SPLIT_BATCHES_BESIDE, .pictures = SPLIT_PICTURES};
-    assert_int_equal(split_batches(&s, &c), SPLIT_BATCHES_ALONE);
+    struct split_capacity c = {.batches = SPLIT_BATCHES, .pictures = SPLIT_PICTURES};
+    assert_int_equal(split_batches(&s, &c, 0), SPLIT_BATCHES_ALONE);
+    assert_int_equal(split_batches(&s, &c, SPLIT_PICTURES_WHOLE), SPLIT_BATCHES_ALONE);
+    /* half as many pictures in each, twice as many of them */
+    assert_int_equal(split_batches(&s, &c, SPLIT_PICTURES_WHOLE / 2), 2 * SPLIT_BATCHES_ALONE);
+    assert_int_equal(split_batches(&s, &c, 1), SPLIT_BATCHES);
     s.window_count = 2;
-    assert_int_equal(split_batches(&s, &c), SPLIT_BATCHES_BESIDE);
+    assert_int_equal(split_batches(&s, &c, 0), SPLIT_BATCHES);
     s.window_count = 1;
     s.split.all = true;
-    assert_int_equal(split_batches(&s, &c), SPLIT_BATCHES_BESIDE);
+    assert_int_equal(split_batches(&s, &c, 0), SPLIT_BATCHES);
     s.split.all = false;
     c.batches = 2;
-    assert_int_equal(split_batches(&s, &c), 2);
+    assert_int_equal(split_batches(&s, &c, 0), 2);
     s.window_count = 2;
-    c = (struct split_capacity){.batches = SPLIT_BATCHES_BESIDE, .pictures = SPLIT_PICTURES};
-    s.ready = SPLIT_READY_MOST;
-    assert_int_equal(split_batches(&s, &c), SPLIT_BATCHES_BESIDE);
+    c = (struct split_capacity){.batches = SPLIT_BATCHES, .pictures = SPLIT_PICTURES};
+    s.blocked = 5;
+    s.ready = SPLIT_OPEN_MOST + s.blocked;
+    assert_int_equal(split_batches(&s, &c, 0), SPLIT_BATCHES);
     s.ready++; /* reconstruction is behind */
-    assert_int_equal(split_batches(&s, &c), SPLIT_BATCHES_BEHIND);
-    c = (struct split_capacity){.batches = SPLIT_BATCHES_BESIDE, .pictures = 40};
-    assert_int_equal(split_batches(&s, &c), SPLIT_BATCHES_BESIDE); /* narrow ones */
+    assert_int_equal(split_batches(&s, &c, 0), SPLIT_BATCHES_BEHIND);
+    c = (struct split_capacity){.batches = SPLIT_BATCHES, .pictures = 40};
+    assert_int_equal(split_batches(&s, &c, 0), SPLIT_BATCHES); /* narrow ones */
 }
 
 /* One stream has narrower ones, unless the GPU is to do all. All that a batch holds is in
@@ -250,7 +256,7 @@ static void test_batches(void **state)
 static void test_part(void **state)
 {
     struct schedule s = {.window_count = 1};
-    struct split_capacity c = capacity_of(ENGINE_ENTROPY_AUTO, 80ull << 30, false, true), half;
+    struct split_capacity c = capacity_of(ENGINE_ENTROPY_AUTO, 140ull << 30, false, true), half;
     assert_int_equal(split_room(&s, &c), SPLIT_PICTURES_WHOLE);
     s.window_count = 2;
     assert_int_equal(split_room(&s, &c), SPLIT_PICTURES_WIDE);

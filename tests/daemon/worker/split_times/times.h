@@ -31,7 +31,8 @@ struct machine {
     double share;        /* part of its time that a slice takes longer for each doubling */
     double recon;        /* s a batch, */
     double recon_one;    /* and s a picture */
-    double beside;       /* times slower with 768 subgroups beside it, less one */
+    double beside;       /* times slower with 960 subgroups beside it, less one */
+    double motion;       /* s a batch of motion derivation */
     double parse;        /* s a picture */
     double device, host; /* MiB that the worker may hold of each */
 };
@@ -73,9 +74,10 @@ struct sim {
     struct sim_batch batches[SPLIT_BATCHES];
     struct picture *motion[SPLIT_PICTURES];
     uint32_t motion_count, done_batches, active;
-    uint64_t resident;            /* bytes of slices of pictures that the GPU has decoded */
-    uint32_t waiting;             /* and how many these are */
-    double motion_end_s, slice_v; /* seconds that a slice in work since the start has come on */
+    uint64_t resident; /* bytes of slices of pictures that the GPU has decoded */
+    uint32_t waiting;  /* and how many these are */
+    double motion_begin_s, motion_end_s,
+        slice_v; /* seconds that a slice in work since the start has come on */
     struct batch recon[BATCHES_IN_FLIGHT];
     struct batch_entry entries[BATCHES_IN_FLIGHT][BATCH_WIDTH];
     uint32_t in_flight;

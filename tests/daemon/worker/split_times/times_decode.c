@@ -72,12 +72,10 @@ static int compare_slices(const void *a, const void *b)
 /* Slices of a subgroup, as gpu_entropy_round.c chooses them when the batch begins. */
 static uint32_t share_of(const struct sim_batch *b)
 {
-    uint32_t slices = b->count, share = 1;
+    uint32_t slices = b->count;
     for (uint32_t i = 0; i < SPLIT_BATCHES; i++)
         slices += sim.batches[i].works ? sim.batches[i].count - sim.batches[i].at : 0;
-    while (share < ENT_SHARE_MOST && slices / share > ENT_SUBGROUPS)
-        share *= 2;
-    return share;
+    return slices > ENT_ALONE ? ENT_SHARE_MOST : 1;
 }
 
 /* Threads of a subgroup wait for each other. */
@@ -113,11 +111,19 @@ static void batch_settle(struct sim_batch *b)
     b->works = false;
 }
 
+static uint32_t batch_pictures(uint32_t busy)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < SPLIT_BATCHES; i++)
+        count += sim.batches[i].works ? sim.batches[i].count : 0;
+    return busy ? count / busy : 0;
+}
+
 static void batch_begin(uint32_t busy)
 {
     struct sim_batch *b = sim.batches;
     sim.sum.looks++;
-    if (busy >= split_batches(&sim.s, &sim.capacity) ||
+    if (busy >= split_batches(&sim.s, &sim.capacity, batch_pictures(busy)) ||
         busy >= SPLIT_FIRST_BATCHES + sim.done_batches) {
         sim.sum.full++;
         return;
@@ -169,6 +175,14 @@ void entropy_step(bool look)
         batch_begin(busy);
 }
 
+/* As motion_gpu.c has it. */
+static bool motion_waits(void)
+{
+    return sim.s.motion_gpu_count < MOTION_ENOUGH && sim.s.ready - sim.s.blocked >= MOTION_READY &&
+           sim.now_s - sim.motion_begin_s < 1e-9 * MOTION_WAIT_NS;
+}
+
+/* Reconstruction does not go on meanwhile: both are on the main queue. */
 void motion_step(void)
 {
     if (sim.motion_count && sim.now_s < sim.motion_end_s)
@@ -180,8 +194,13 @@ void motion_step(void)
         gpu_motion_done(&sim.s, p, false, sim_ns());
     }
     struct picture *p;
+    sim.motion_count = 0;
+    if (!sim.s.motion_gpu || motion_waits())
+        return;
     for (sim.motion_count = 0;
          sim.motion_count < MOTION_HD_PICTURES && (p = gpu_motion_take(&sim.s, sim_ns()));)
         sim.motion[sim.motion_count++] = p;
-    sim.motion_end_s = sim.now_s + 0.5e-3 + 10e-6 * sim.motion_count;
+    sim.motion_begin_s = sim.now_s;
+    sim.motion_end_s = sim.now_s + machine.motion;
+    sim.recon_left_s += sim.in_flight ? machine.motion : 0;
 }

@@ -57,7 +57,7 @@ void recon_step(void)
             slots_attach(w, &sim.slots, &wish);
     }
     if (sim.in_flight && sim.recon_left_s > 0)
-        sim.recon_left_s -= 1e-9 * STEP_NS / (1 + machine.beside * sim.active / 768);
+        sim.recon_left_s -= 1e-9 * STEP_NS / (1 + machine.beside * sim.active / 960);
     if (sim.in_flight && sim.recon_left_s <= 0) {
         recon_complete();
         sim.recon_left_s = 0;
