@@ -69,8 +69,10 @@
 #define SPLIT_MEMORY_PART        6              /* 1/n of device memory for batches | simulated */
 /* the same where that is short of whole batches | measured, simulated: CRF 23 in 1.5 GB */
 #define SPLIT_MEMORY_PART_NARROW 4
-/* 1/n of device memory for coefficients | by design */
+/* 1/n of device memory for coefficients | measured, 16 of 20M */
 #define SPLIT_RESIDENT_PART      8
+/* the same where that is short of whole batches | by design: batches need it */
+#define SPLIT_RESIDENT_PART_NARROW 16
 #define SPLIT_SOFTWARE_RESIDENT  (256ull << 20) /* bytes of host memory at most | by design */
 /* bytes a device must have | by design: room for one batch */
 #define SPLIT_LEAST_MEMORY       (2ull << 30)

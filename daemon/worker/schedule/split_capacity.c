@@ -142,6 +142,8 @@ uint32_t split_coder_words(const struct h264_picture *pic)
 
 uint64_t split_resident_limit(const struct schedule_setting *set)
 {
-    uint64_t part = set->device_memory / tuned(set->tuning.results, SPLIT_RESIDENT_PART);
+    bool wide = batches_fit(set, SPLIT_BATCHES);
+    uint32_t preset = wide ? SPLIT_RESIDENT_PART : SPLIT_RESIDENT_PART_NARROW;
+    uint64_t part = set->device_memory / tuned(set->tuning.results, preset);
     return set->software && part > SPLIT_SOFTWARE_RESIDENT ? SPLIT_SOFTWARE_RESIDENT : part;
 }

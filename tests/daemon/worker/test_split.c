@@ -222,6 +222,18 @@ static void test_narrow(void **state)
     assert_int_equal(c.coeff_blocks, c.mbs * SPLIT_BATCH_BLOCKS);
 }
 
+/* Coefficients leave memory that is short to batches. */
+static void test_resident(void **state)
+{
+    const uint64_t gib = 1ull << 30;
+    struct schedule_setting set = {.device_memory = 140 * gib};
+    assert_int_equal(split_resident_limit(&set), 140 * gib / SPLIT_RESIDENT_PART);
+    set.device_memory = 3 * gib;
+    assert_int_equal(split_resident_limit(&set), 3 * gib / SPLIT_RESIDENT_PART_NARROW);
+    set.tuning.results = 3;
+    assert_int_equal(split_resident_limit(&set), gib);
+}
+
 /* One stream has fewer in work, unless the GPU is to do all. */
 static void test_batches(void **state)
 {
@@ -499,6 +511,7 @@ int main(void)
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_capacity),
         cmocka_unit_test(test_units),
+        cmocka_unit_test(test_resident),
         cmocka_unit_test(test_batches),
         cmocka_unit_test(test_worth),
         cmocka_unit_test(test_not_eligible),
