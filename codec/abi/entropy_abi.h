@@ -26,7 +26,8 @@
 
 /* A dispatch decodes a piece of each slice: rows that add up to a weight or a little more. The
  * weight is in bytes, with ENT_MB_WEIGHT for each macroblock. The heaviest slice has so many
- * pieces. 64 KiB take 70 ms on an H200, below the hang limit of drivers. */
+ * pieces. 64 KiB take 70 ms on an H200, and 240 where slices share: below the hang limit of
+ * drivers. */
 #define ENT_PIECES      4
 #define ENT_PIECE_LEAST (4u << 10)
 #define ENT_PIECE_MOST  (64u << 10)
