@@ -245,7 +245,7 @@ static void collect_shares(struct schedule *s, struct batch *b, uint32_t count)
     uint32_t share = (b->width + count - 1) / count, first = s->turn++ % count;
     for (int pass = 0; pass < 3 && batch_has_room(b); pass++) {
         uint32_t at = 0;
-        for (struct window *w = s->windows; w; w = w->next) {
+        for (struct window *w = s->at_work; w; w = w->work.next) {
             if (!window_takes_part(w, b->slots))
                 continue;
             bool mine = pass == 0 ? at >= first : pass == 1 ? at < first : w->slots.more;
@@ -262,7 +262,7 @@ void batch_collect(struct schedule *s, struct slots *st, struct batch *b)
     b->slots = st;
     b->count = 0;
     b->serial = s->serial + 1;
-    for (struct window *w = s->windows; w; w = w->next) {
+    for (struct window *w = s->at_work; w; w = w->work.next) {
         count += window_takes_part(w, st);
         /* also of a window that has gone on to another store */
         if (!w->abort && st->key.interlaced)

@@ -39,6 +39,9 @@
 #define WINDOW_WAIT_LEAST        1152
 /* pictures after one that reads records: theirs come to the host at once | by design */
 #define WINDOW_READ              64
+/* batches after which a window without pictures and outputs does not share any more | by design:
+ * a live stream has some between them */
+#define WINDOW_RESTS             256
 #define WINDOW_CHUNK_MBS         256            /* macroblocks a coder takes at least | measured */
 /* ns: LIVE pictures further apart are not expected | by design: 5 a second */
 #define WINDOW_WATCH_GAP_NS      200000000

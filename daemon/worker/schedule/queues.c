@@ -190,7 +190,7 @@ static bool picture_may_shuffle(const struct schedule *s, const struct picture *
 static bool all_far_ahead(const struct schedule *s)
 {
     uint32_t count = 0;
-    for (const struct window *w = s->windows; w; w = w->next)
+    for (const struct window *w = s->at_work; w; w = w->work.next)
         count += window_far_ahead(s, w) && !w->abort ? w->queued : 0;
     return count == s->entropy.count;
 }

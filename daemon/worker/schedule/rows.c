@@ -88,7 +88,7 @@ struct picture *rows_take(struct schedule *s, struct slots *st)
 {
     if (s->live.pictures > 1) /* others come between parts, and each would begin at row 0 again */
         return NULL;
-    for (struct window *w = s->windows; w; w = w->next) {
+    for (struct window *w = s->at_work; w; w = w->work.next) {
         struct picture *p = w->waiting;
         if (!picture_may_begin(w, p, st) || (!p->slot.slots && !st->free_count))
             continue; /* without a free one slots_claim would find that the window starves */

@@ -68,7 +68,9 @@ struct schedule {
     struct split split;
     struct live_watch live;
     struct window *windows;
-    uint32_t window_count;
+    /* Those with pictures or outputs: others cost nothing. tail NULL: there are none. */
+    struct window *at_work, **at_work_tail;
+    uint32_t at_work_count;
     struct window *noted, *noted_last; /* the device's thread has to look at them, in this order */
     uint32_t noted_count;
     uint32_t ready;    /* pictures of all windows */

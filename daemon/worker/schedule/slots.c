@@ -87,7 +87,7 @@ uint32_t slots_for(const struct schedule *s, const struct slots_wish *wish)
 static uint64_t slots_extra(const struct window *w, const struct slots_wish *wish, uint32_t most)
 {
     uint64_t frames = w->frames ? w->frames : UINT64_MAX;
-    uint64_t extra = w->schedule->window_count > 1 ? most : wish->want;
+    uint64_t extra = w->schedule->at_work_count > 1 ? most : wish->want;
     uint64_t first = tuned(w->schedule->setting.tuning.first, SLOTS_MOST);
     extra = extra < first ? extra : first;
     if (w->live)
@@ -281,14 +281,17 @@ static uint32_t window_in_order(const struct window *w)
     return w->slots.held > w->frames_ahead ? w->slots.held - w->frames_ahead : 0;
 }
 
+uint32_t slots_owed_to(const struct window *w)
+{
+    uint32_t in_order = window_in_order(w);
+    return w->slots.of && w->slots.base > in_order ? w->slots.base - in_order : 0;
+}
+
 uint32_t slots_owed(const struct schedule *s, const struct slots *st)
 {
-    uint32_t owed = 0;
-    for (const struct window *w = s->windows; w; w = w->next) {
-        uint32_t in_order = window_in_order(w);
-        if (w->slots.of == st && w->slots.base > in_order)
-            owed += w->slots.base - in_order;
-    }
+    uint32_t owed = st->owed_at_rest;
+    for (const struct window *w = s->at_work; w; w = w->work.next)
+        owed += w->slots.of == st ? slots_owed_to(w) : 0;
     return owed;
 }
 
@@ -322,6 +325,7 @@ void slots_detach(struct window *w)
     struct slots *st = w->slots.of;
     if (!st)
         return;
+    window_works(w);
     st->users--;
     st->idle_since = w->schedule->serial;
     w->slots.of = NULL;
@@ -332,6 +336,7 @@ void slots_detach(struct window *w)
 void slots_attach(struct window *w, struct slots *st, const struct slots_wish *wish)
 {
     struct window_slots *slots = &w->slots;
+    window_works(w);
     slots->of = st;
     slots->base = wish->base;
     slots->want = wish->want;
@@ -465,4 +470,6 @@ void slots_give(struct slots *st, struct window *w, uint32_t seat, int32_t slot)
     st->free[st->free_count++] = slot;
     st->used--;
     w->slots.held -= seat == w->slots.seat;
+    if (w->slots.of)
+        window_works(w); /* it is owed more now */
 }

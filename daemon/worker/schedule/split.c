@@ -33,7 +33,7 @@ uint32_t split_batches(const struct schedule *s, const struct split_capacity *c,
         alone = alone * SPLIT_PICTURES_WHOLE / held;
     bool narrow = c->pictures < SPLIT_PICTURES_WHOLE &&
                   c->pictures < tuned(t->pictures, SPLIT_PICTURES_WHOLE);
-    uint32_t most = s->window_count < 2 && !narrow && c->batches > alone ? alone : c->batches;
+    uint32_t most = s->at_work_count < 2 && !narrow && c->batches > alone ? alone : c->batches;
     bool behind = s->ready - s->blocked > tuned(t->ready, SPLIT_OPEN_MOST) && !narrow;
     if (s->split.all)
         return c->batches;

@@ -99,7 +99,7 @@ struct split_capacity split_part(const struct split_capacity *c, uint32_t pictur
 /* One stream gives the GPU less to choose from, and gains nothing by wider batches. */
 uint32_t split_room(const struct schedule *s, const struct split_capacity *c)
 {
-    bool alone = s->window_count < 2 && !s->split.all;
+    bool alone = s->at_work_count < 2 && !s->split.all;
     return alone && c->pictures > SPLIT_PICTURES_WHOLE ? SPLIT_PICTURES_WHOLE : c->pictures;
 }
 

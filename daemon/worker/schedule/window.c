@@ -2,10 +2,10 @@
  *
  * The look-ahead windows: pictures come in, are counted, and leave once they are DONE.
  *
- * Host memory: pictures that are not DONE are bounded by setting.window_budget. Each window has the
- * same share of it, but room for WINDOW_LEAST pictures at least. A picture that nobody has begun
- * holds its bytes only; a begun one holds its arrays, too. These are as large as its slices need,
- * so a share holds the more pictures the fewer bits they have.
+ * Host memory: pictures that are not DONE are bounded by setting.window_budget. Each window at work
+ * has the same share of it, but room for WINDOW_LEAST pictures at least. A picture that nobody has
+ * begun holds its bytes only; a begun one holds its arrays, too. These are as large as its slices
+ * need, so a share holds the more pictures the fewer bits they have.
  */
 #include "daemon/worker/schedule/window.h"
 
@@ -22,7 +22,56 @@ void window_open(struct window *w, struct schedule *s)
     w->outputs_tail = &w->outputs;
     w->next = s->windows;
     s->windows = w;
-    s->window_count++;
+}
+
+void window_works(struct window *w)
+{
+    struct schedule *s = w->schedule;
+    w->work.last = s->serial;
+    if (w->work.listed)
+        return;
+    w->work.listed = true;
+    if (w->slots.of)
+        w->slots.of->owed_at_rest -= w->work.owed;
+    w->work.owed = 0;
+    w->work.next = NULL;
+    s->at_work_tail = s->at_work ? s->at_work_tail : &s->at_work;
+    *s->at_work_tail = w;
+    s->at_work_tail = &w->work.next;
+    s->at_work_count++;
+}
+
+static void window_unlist(struct schedule *s, struct window **at)
+{
+    struct window *w = *at;
+    *at = w->work.next;
+    if (!*at)
+        s->at_work_tail = at;
+    w->work.listed = false;
+    s->at_work_count--;
+}
+
+static void window_rests(struct schedule *s, struct window **at)
+{
+    struct window *w = *at;
+    window_unlist(s, at);
+    w->work.owed = slots_owed_to(w);
+    if (w->slots.of)
+        w->slots.of->owed_at_rest += w->work.owed;
+}
+
+void windows_rest(struct schedule *s)
+{
+    struct window **at = &s->at_work;
+    while (*at) {
+        struct window *w = *at;
+        if (w->busy || w->outputs)
+            w->work.last = s->serial;
+        if (s->serial - w->work.last < WINDOW_RESTS)
+            at = &w->work.next;
+        else
+            window_rests(s, at);
+    }
 }
 
 struct window *window_take_noted(struct schedule *s)
@@ -54,12 +103,15 @@ static void window_forget_note(struct window *w)
 void window_close(struct window *w)
 {
     struct schedule *s = w->schedule;
-    struct window **at = &s->windows, **woken = &s->wakes.sources;
+    struct window **at = &s->windows, **woken = &s->wakes.sources, **working = &s->at_work;
     window_forget_note(w);
+    while (*working && *working != w)
+        working = &(*working)->work.next;
+    if (*working)
+        window_unlist(s, working);
     while (*at != w)
         at = &(*at)->next;
     *at = w->next;
-    s->window_count--;
     while (*woken && *woken != w)
         woken = &(*woken)->next_woken;
     if (*woken)
@@ -133,7 +185,7 @@ void window_dropped_records(struct picture *p)
 bool window_is_full(const struct window *w)
 {
     const struct schedule *s = w->schedule;
-    uint64_t share = s->setting.window_budget / (s->window_count ? s->window_count : 1);
+    uint64_t share = s->setting.window_budget / (s->at_work_count ? s->at_work_count : 1);
     return share && !s->setting.lookahead && w->arrays.begun >= WINDOW_LEAST &&
            w->arrays.bytes + w->picture_bytes > share;
 }
@@ -195,7 +247,7 @@ static uint32_t lookahead_for(const struct schedule *s, uint64_t picture_bytes, 
 bool window_has_room(const struct window *w)
 {
     const struct schedule *s = w->schedule;
-    uint32_t most = w->picture_bytes ? lookahead_for(s, w->picture_bytes, s->window_count) : 1;
+    uint32_t most = w->picture_bytes ? lookahead_for(s, w->picture_bytes, s->at_work_count) : 1;
     return w->busy < most;
 }
 
@@ -256,7 +308,7 @@ static void set_can(struct picture *p, const struct picture_facts *facts)
     const struct schedule *s = w->schedule;
     const struct schedule_setting *set = &s->setting;
     bool all = set->entropy == ENGINE_ENTROPY_GPU;
-    uint32_t early = s->window_count > set->coders ? 1 : WINDOW_FIRST_PICTURES;
+    uint32_t early = s->at_work_count > set->coders ? 1 : WINDOW_FIRST_PICTURES;
     bool first = w->created < tuned(set->tuning.early, early);
     if (!facts->entropy_gpu || p->pace == PACE_LIVE)
         return;
@@ -289,13 +341,14 @@ void window_add(struct window *w, struct picture *p, const struct picture_facts 
     set_can(p, facts);
     w->pictures++;
     w->busy++;
+    window_works(w);
     w->created++;
     if (facts->reads_records)
         window_read_records(w);
     picture_set_need(p, need_of(p));
     if (w->picture_bytes)
         w->picture_bytes += p->need / WINDOW_NEED_LAST - w->picture_bytes / WINDOW_NEED_LAST;
-    w->arrays.most = window_arrays_for(s, w->picture_bytes, s->window_count);
+    w->arrays.most = window_arrays_for(s, w->picture_bytes, s->at_work_count);
     *w->tail = p;
     w->tail = &p->next;
     w->waiting = w->waiting ? w->waiting : p;
@@ -361,6 +414,7 @@ void window_output(struct window *w, struct output *out)
     out->next = NULL;
     *w->outputs_tail = out;
     w->outputs_tail = &out->next;
+    window_works(w);
     wake_window(w);
 }
 

@@ -55,6 +55,14 @@ struct window_arrays {
     uint64_t bytes; /* of host memory that the begun ones hold */
 };
 
+/* Whether it is one of those that share memory and batches. */
+struct window_work {
+    bool listed;         /* in schedule.at_work */
+    struct window *next; /* there */
+    uint64_t last;       /* schedule.serial when it last had pictures or outputs */
+    uint32_t owed;       /* of its store's owed_at_rest, while it is not listed */
+};
+
 struct window {
     struct schedule *schedule;
     struct window *next; /* in schedule.windows */
@@ -86,6 +94,7 @@ struct window {
     struct window_slots slots;
     struct output *outputs, **outputs_tail;
 
+    struct window_work work;
     bool woken; /* in schedule.wakes.sources */
     struct window *next_woken;
     bool noted; /* in schedule.noted */
@@ -103,6 +112,10 @@ struct picture_facts {
 
 void window_open(struct window *w, struct schedule *s); /* joins the schedule, first in its list */
 void window_close(struct window *w);                    /* leaves it; without pictures */
+/* It has pictures or outputs: it joins schedule.at_work. Those that have had none for a while leave
+ * it. */
+void window_works(struct window *w);
+void windows_rest(struct schedule *s);
 /* The one that was noted first is noted no more; NULL: none was. */
 struct window *window_take_noted(struct schedule *s);
 /* A new picture: LIVE if the stream is live and in time. */

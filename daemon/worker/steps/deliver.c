@@ -112,6 +112,6 @@ static void session_deliver(struct submission *sub, struct session *s)
 
 void submission_deliver(struct engine *e, struct submission *sub)
 {
-    for (struct session *s = e->sessions; s; s = s->place.next)
-        session_deliver(sub, s);
+    for (struct window *w = e->schedule.at_work; w; w = w->work.next)
+        session_deliver(sub, session_of(w));
 }

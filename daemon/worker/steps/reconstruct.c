@@ -43,6 +43,7 @@ static bool device_round(struct engine *e)
         stores_want_nothing(e);
     uint32_t most = batches_most(&e->schedule);
     device_sums_step(sums, DEVICE_COLLECTS);
+    windows_rest(&e->schedule);
     for (struct slots *st = e->schedule.stores; st; st = st->next)
         any |= store_grow(e, store_of(st));
     for (struct slots *st = e->schedule.stores; st; st = st->next)

@@ -87,6 +87,7 @@ static struct picture *add(struct world *w, uint32_t window, uint32_t i, int ref
     to->waiting = to->waiting ? to->waiting : p;
     to->busy++;
     to->ready++;
+    window_works(to);
     return p;
 }
 

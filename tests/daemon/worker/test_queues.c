@@ -30,8 +30,10 @@ static struct world *world(void)
     w->random = 1;
     w->s.setting.coders = 1;
     w->s.setting.lookahead = 16;
-    for (uint32_t i = 0; i < WINDOWS; i++)
+    for (uint32_t i = 0; i < WINDOWS; i++) {
         window_open(&w->windows[i], &w->s);
+        window_works(&w->windows[i]);
+    }
     return w;
 }
 

@@ -70,6 +70,7 @@ static struct world *world(void)
                             .owner = &w->p,
                             .frame = {.pictures = 1}};
     w->window.first = w->window.waiting = &w->p;
+    window_works(&w->window);
     return w;
 }
 

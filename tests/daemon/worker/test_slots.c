@@ -95,6 +95,47 @@ static void test_quotas(void **state)
     world_free(w);
 }
 
+/* Windows that do nothing share no memory, but are sure of their slots. */
+static void test_rest(void **state)
+{
+    struct world *w = world(40);
+    attach(w, 0);
+    attach(w, 1);
+    take(w, 0, 0);
+    windows_rest(&w->s);
+    assert_int_equal(w->s.at_work_count, 2);
+    assert_int_equal(slots_owed(&w->s, &w->slots), 19);
+    w->s.serial += WINDOW_RESTS - 1;
+    windows_rest(&w->s);
+    assert_int_equal(w->s.at_work_count, 2);
+    w->windows[1].busy = 1;
+    w->s.serial++;
+    windows_rest(&w->s);
+    assert_int_equal(w->s.at_work_count, 1); /* the other one has a picture */
+    assert_ptr_equal(w->s.at_work, &w->windows[1]);
+    assert_int_equal(slots_owed(&w->s, &w->slots), 19);
+    w->windows[1].busy = 0;
+    w->s.serial += WINDOW_RESTS;
+    windows_rest(&w->s);
+    assert_null(w->s.at_work);
+    assert_int_equal(slots_owed(&w->s, &w->slots), 19);
+    /* its slot comes back */
+    slots_give(&w->slots, &w->windows[0], w->windows[0].slots.seat, 0);
+    assert_int_equal(w->s.at_work_count, 1);
+    assert_int_equal(slots_owed(&w->s, &w->slots), 20);
+    slots_detach(&w->windows[1]);
+    assert_int_equal(slots_owed(&w->s, &w->slots), 10);
+    window_works(&w->windows[0]);
+    assert_int_equal(w->s.at_work_count, 2);
+    window_close(&w->windows[0]);
+    window_close(&w->windows[1]);
+    assert_null(w->s.at_work);
+    window_open(&w->windows[0], &w->s);
+    window_works(&w->windows[0]);
+    assert_int_equal(w->s.at_work_count, 1);
+    world_free(w);
+}
+
 /* Pictures ahead leave what others are sure of; the oldest picture always gets its base. */
 static void test_claim(void **state)
 {
@@ -358,6 +399,7 @@ static void test_growth(void **state)
     w->slots.most = 200;
     assert_int_equal(slots_first(&w->windows[0], &wish, 200), 10 + SLOTS_FIRST_SOFTWARE);
     w->s.setting.software = false;
+    w->s.at_work_count = 2;
     assert_int_equal(slots_first(&w->windows[0], &wish, 200), 200);
     w->windows[0].frames = 20;
     assert_int_equal(slots_first(&w->windows[0], &wish, 200), 10 + 20);
@@ -396,12 +438,13 @@ static void test_first_slots(void **state)
     struct world *w = world(18);
     struct slots_wish wish = slots_wish_of(&w->windows[0], &w->sps);
     w->s.setting.software = false;
+    w->s.at_work_count = 2;
     assert_int_equal(slots_first(&w->windows[0], &wish, 600), 600); /* for the others, too */
     w->windows[0].frames = SLOTS_SHORT_FRAMES + 1;
     assert_int_equal(slots_first(&w->windows[0], &wish, 600), 10 + SLOTS_SHORT_FRAMES + 1);
     w->windows[0].frames = SLOTS_SHORT_FRAMES;
     assert_int_equal(slots_first(&w->windows[0], &wish, 600), 10 + SLOTS_SHORT);
-    w->s.window_count = 1;
+    w->s.at_work_count = 1;
     assert_int_equal(slots_first(&w->windows[0], &wish, 600), 10 + 16);
     w->windows[0].frames = 5;
     assert_int_equal(slots_first(&w->windows[0], &wish, 600), 10 + 5);
@@ -444,23 +487,15 @@ static void test_taken(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_base),
-        cmocka_unit_test(test_quotas),
-        cmocka_unit_test(test_claim),
-        cmocka_unit_test(test_starves),
-        cmocka_unit_test(test_in_flight),
-        cmocka_unit_test(test_take_and_give),
-        cmocka_unit_test(test_find),
-        cmocka_unit_test(test_share),
-        cmocka_unit_test(test_share_grows),
-        cmocka_unit_test(test_serve),
-        cmocka_unit_test(test_eras),
-        cmocka_unit_test(test_idle_stores),
-        cmocka_unit_test(test_size_of_a_store),
-        cmocka_unit_test(test_small_pictures),
-        cmocka_unit_test(test_growth),
-        cmocka_unit_test(test_growth_feeds),
-        cmocka_unit_test(test_first_slots),
+        cmocka_unit_test(test_base),           cmocka_unit_test(test_quotas),
+        cmocka_unit_test(test_rest),           cmocka_unit_test(test_claim),
+        cmocka_unit_test(test_starves),        cmocka_unit_test(test_in_flight),
+        cmocka_unit_test(test_take_and_give),  cmocka_unit_test(test_find),
+        cmocka_unit_test(test_share),          cmocka_unit_test(test_share_grows),
+        cmocka_unit_test(test_serve),          cmocka_unit_test(test_eras),
+        cmocka_unit_test(test_idle_stores),    cmocka_unit_test(test_size_of_a_store),
+        cmocka_unit_test(test_small_pictures), cmocka_unit_test(test_growth),
+        cmocka_unit_test(test_growth_feeds),   cmocka_unit_test(test_first_slots),
         cmocka_unit_test(test_taken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -237,22 +237,22 @@ static void test_resident(void **state)
 /* One stream has fewer in work, unless the GPU is to do all. */
 static void test_batches(void **state)
 {
-    struct schedule s = {.window_count = 1};
+    struct schedule s = {.at_work_count = 1};
     struct split_capacity c = {.batches = SPLIT_BATCHES, .pictures = SPLIT_PICTURES};
     assert_int_equal(split_batches(&s, &c, 0), SPLIT_BATCHES_ALONE);
     assert_int_equal(split_batches(&s, &c, SPLIT_PICTURES_WHOLE), SPLIT_BATCHES_ALONE);
     /* half as many pictures in each, twice as many of them */
     assert_int_equal(split_batches(&s, &c, SPLIT_PICTURES_WHOLE / 2), 2 * SPLIT_BATCHES_ALONE);
     assert_int_equal(split_batches(&s, &c, 1), SPLIT_BATCHES);
-    s.window_count = 2;
+    s.at_work_count = 2;
     assert_int_equal(split_batches(&s, &c, 0), SPLIT_BATCHES);
-    s.window_count = 1;
+    s.at_work_count = 1;
     s.split.all = true;
     assert_int_equal(split_batches(&s, &c, 0), SPLIT_BATCHES);
     s.split.all = false;
     c.batches = 2;
     assert_int_equal(split_batches(&s, &c, 0), 2);
-    s.window_count = 2;
+    s.at_work_count = 2;
     c = (struct split_capacity){.batches = SPLIT_BATCHES, .pictures = SPLIT_PICTURES};
     s.blocked = 5;
     s.ready = SPLIT_OPEN_MOST + s.blocked;
@@ -267,12 +267,12 @@ static void test_batches(void **state)
  * proportion. */
 static void test_part(void **state)
 {
-    struct schedule s = {.window_count = 1};
+    struct schedule s = {.at_work_count = 1};
     struct split_capacity c = capacity_of(ENGINE_ENTROPY_AUTO, 140ull << 30, false, true), half;
     assert_int_equal(split_room(&s, &c), SPLIT_PICTURES_WHOLE);
-    s.window_count = 2;
+    s.at_work_count = 2;
     assert_int_equal(split_room(&s, &c), SPLIT_PICTURES_WIDE);
-    s.window_count = 1;
+    s.at_work_count = 1;
     s.split.all = true;
     assert_int_equal(split_room(&s, &c), SPLIT_PICTURES_WIDE);
     half = split_part(&c, c.pictures / 2);

@@ -155,7 +155,7 @@ static void drain(void)
     CHECK(m.slots.used == 0 && m.s.split.kept == 0 && m.s.entropy.count == 0);
     for (uint32_t i = 0; i < WINDOWS; i++)
         window_close(&m.windows[i]);
-    CHECK(m.s.window_count == 0 && !m.s.windows);
+    CHECK(m.s.at_work_count == 0 && !m.s.at_work && !m.s.windows);
 }
 
 static void run_sequence(uint64_t sequence, uint32_t length, uint32_t slots)

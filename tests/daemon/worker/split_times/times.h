@@ -15,6 +15,7 @@
 #define STEP_NS       50000
 #define CODERS        16
 #define STREAMS       64
+#define IDLE          900
 #define PICTURES      8192
 #define CLIP_PICTURES 216
 #define HELD          4 /* reference pictures of a stream */
@@ -66,6 +67,7 @@ struct sim {
     struct schedule s;
     struct h264_sps sps;
     struct sim_stream streams[STREAMS];
+    struct window idle[IDLE];
     struct sim_picture *all, *spare;
     struct slots slots;
     struct coder_work work[CODERS];

@@ -50,6 +50,7 @@ static void recon_submit(void)
 
 void recon_step(void)
 {
+    windows_rest(&sim.s);
     for (uint32_t i = 0; i < sim.streams_used; i++) {
         struct window *w = &sim.streams[i].w;
         struct slots_wish wish = slots_wish_of(w, &sim.sps);

@@ -6,7 +6,8 @@
  * numbers each (struct machine), measured on one H200 with 16 cores. So settings can be compared
  * without a GPU. Absolute figures are about a tenth too high.
  *
- * split_times [-c crf23|20m] [-s STREAMS] [-t SECONDS] [-m NAME=NUMBER].. [debug.split]..
+ * split_times [-c crf23|20m] [-s STREAMS] [-i IDLE STREAMS] [-t SECONDS] [-m NAME=NUMBER]..
+ *             [debug.split]..
  * prints a line for each debug.split. split_times check: the presets against others.
  */
 #include "clip_sizes.h"
@@ -30,6 +31,7 @@ struct machine machine = {.cpu = {139, 114, 139},
                           .device = 70000,
                           .host = 16384};
 struct sim sim;
+static uint32_t idle; /* streams that are open and do nothing */
 
 struct clip {
     const char *kinds;
@@ -57,6 +59,8 @@ static void set_setting(void)
 
 static bool open_streams(uint32_t streams)
 {
+    for (uint32_t i = 0; i < idle; i++)
+        window_open(&sim.idle[i], &sim.s);
     struct slots_key key = slots_key_of(&sim.sps);
     sim.streams_used = streams;
     for (uint32_t i = 0; i < streams; i++) {
@@ -155,9 +159,23 @@ static const struct check {
     {&crf23, 16, 1024, 1024, "kept=3,part=6", 1.05},
 };
 
+/* They cost the others nothing. */
+static bool check_idle(void)
+{
+    idle = 0;
+    double none = sim_run(&crf23, 4, CHECK_SECONDS, "");
+    idle = IDLE;
+    double many = sim_run(&crf23, 4, CHECK_SECONDS, "");
+    bool good = many >= 0.99 * none;
+    printf("%s: %.2f times as fast with %u idle streams, at least 0.99\n", good ? "ok" : "FAILED",
+           many / none, idle);
+    idle = 0;
+    return good;
+}
+
 static int check_all(void)
 {
-    int failed = 0;
+    int failed = !check_idle();
     const struct machine plenty = machine;
     for (size_t i = 0; i < sizeof(checks) / sizeof(*checks); i++) {
         const struct check *c = &checks[i];
@@ -214,16 +232,18 @@ int main(int argc, char **argv)
     sim.all = aligned_alloc(PICTURE_ALIGN, PICTURES * sizeof(struct sim_picture));
     if (!sim.all)
         return 1;
-    while ((option = getopt(argc, argv, "c:s:t:m:")) != -1)
+    while ((option = getopt(argc, argv, "c:s:t:m:i:")) != -1)
         if (option == 'c')
             clip = strcmp(optarg, "20m") == 0 ? &m20 : &crf23;
         else if (option == 's')
             streams = (uint32_t)strtoul(optarg, NULL, 10);
         else if (option == 't')
             seconds = strtod(optarg, NULL);
+        else if (option == 'i')
+            idle = (uint32_t)strtoul(optarg, NULL, 10);
         else if (option != 'm' || !machine_set(optarg))
             failed++;
-    if (failed || !streams || streams > STREAMS)
+    if (failed || !streams || streams > STREAMS || idle > IDLE)
         return 2;
     if (optind < argc && strcmp(argv[optind], "check") == 0)
         return check_all() != 0;
