@@ -57,8 +57,8 @@ uint8_t *gpu_entropy_slice_bytes(struct gpu_entropy_batch *b, size_t most);
 int gpu_entropy_add_slice(struct gpu_entropy_batch *b, uint32_t picture,
                           const struct ent_slice *slice, size_t size);
 /* Slices that a subgroup decodes in rounds that begin from now on: 1, 2, 4 or 8, and fewer where
- * subgroups are small. 0, the preset: more of them where a round has more, one on software devices.
- */
+ * subgroups are small. 0, the preset: 8 where a round has many (ENT_ALONE), else 1, as on software
+ * devices. */
 void gpu_entropy_share(struct gpu_entropy *e, uint32_t slices);
 int gpu_entropy_submit(struct gpu_entropy_batch *b);
 /* 1 still at work, 0 done, negative error. */

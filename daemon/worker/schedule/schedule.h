@@ -63,8 +63,8 @@ struct schedule {
     struct entropy_queue entropy;
     struct picture *motion_cpu; /* DECODED pictures without waits: heaps, lowest turn on top */
     struct picture *motion_gpu;
-    uint32_t motion_gpu_count;
-    struct picture *follow; /* of one slice, whose motion follows its decoding */
+    uint32_t motion_gpu_count; /* pictures in the second one */
+    struct picture *follow;    /* of one slice, whose motion follows its decoding */
     struct split split;
     struct live_watch live;
     struct window *windows;
