@@ -24,8 +24,8 @@
 #define WINDOW_SMALL             1
 /* 1/n of the estimate of a picture's arrays is the last picture's | by design */
 #define WINDOW_NEED_LAST         8
-/* half of what the GPU may have in work: as many wait or are in work | simulated: 2 to 8 */
-#define WINDOW_GPU_HALVES        3
+/* half of what the GPU may have in work: as many wait or are in work | measured: 3, 6 */
+#define WINDOW_GPU_HALVES        6
 #define WINDOW_GPU_HALVES_ALONE  4              /* the same for one stream | simulated */
 /* 1/n of a picture's arrays: its bytes | by design: upper estimate */
 #define WINDOW_WAITING_PART      16
