@@ -52,15 +52,17 @@ static int log_descriptor(const struct client_options *o)
     return daemon_log_open();
 }
 
-/* MiB of all inputs, each read once; 0: unknown. */
+/* MiB of all inputs, by all passes; 0: unknown. */
 static uint64_t inputs_mib(const struct client_options *o)
 {
-    uint64_t sum = 0;
+    uint64_t sum = 0, passes = o->read.loops < 0 ? 0 : (uint64_t)o->read.loops + 1;
     struct stat st;
     for (unsigned i = 0; i < o->n_inputs; i++) {
         if (stat(o->inputs[i], &st) || !S_ISREG(st.st_mode))
             return 0;
-        sum += (uint64_t)st.st_size;
+        if (passes && (uint64_t)st.st_size > (EXPECTED_MOST - sum) / passes)
+            return 0;
+        sum += passes * (uint64_t)st.st_size;
     }
     return sum < EXPECTED_MOST ? (sum + (1 << 20) - 1) >> 20 : 0;
 }
@@ -70,7 +72,7 @@ static uint64_t expected_mib(const struct client_options *o)
 {
     if (!o->command || o->command->bit == CMD_BENCH)
         return 0;
-    uint64_t mib = o->read.loops ? 0 : inputs_mib(o), frames = o->read.max_frames;
+    uint64_t mib = inputs_mib(o), frames = o->read.max_frames;
     return frames && (!mib || frames < mib) && frames < EXPECTED_MOST >> 20 ? frames : mib;
 }
 

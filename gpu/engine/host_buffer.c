@@ -206,13 +206,14 @@ static void host_flush(struct gpu_host *h, const struct gpu_queue *queue, uint64
         else
             h->pending[kept++] = h->pending[i];
     }
+    h->g->hosts_pending -= h->pending_count - kept;
     h->pending_count = kept;
 }
 
 void gpu_hosts_flush(struct gpu *g, const struct gpu_queue *queue, uint64_t completed)
 {
     pthread_mutex_lock(&g->lock);
-    for (struct gpu_host *h = g->hosts; h; h = h->next)
+    for (struct gpu_host *h = g->hosts_pending ? g->hosts : NULL; h; h = h->next)
         if (h->pending_count)
             host_flush(h, queue, completed);
     pthread_mutex_unlock(&g->lock);
@@ -230,6 +231,7 @@ void gpu_host_free(struct gpu_host *h)
     for (uint32_t i = 0; i < g->queue_count; i++)
         if (done[i])
             host_flush(h, &g->queues[i], h->last[i]);
+    g->hosts_pending -= h->pending_count;
     struct gpu_host **link = &g->hosts;
     while (*link != h)
         link = &(*link)->next;
@@ -288,5 +290,6 @@ void gpu_host_written(struct gpu_host *h, const struct gpu_rect *rects, size_t c
     h->last[point->queue - h->g->queues] = point->value;
     for (size_t i = 0; !h->direct && i < count; i++)
         h->pending[h->pending_count++] = (struct pending){rects[i], *point};
+    h->g->hosts_pending += h->direct ? 0 : count;
     pthread_mutex_unlock(&h->g->lock);
 }

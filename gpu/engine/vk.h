@@ -101,6 +101,7 @@ struct gpu {
     pthread_mutex_t lock; /* hosts, queues that start */
     bool lock_made;
     struct gpu_host *hosts;
+    size_t hosts_pending; /* rectangles that these have to copy yet */
     struct gpu_arena_list arenas;
     struct gpu_kept kept;
     struct gpu_books books;                /* who holds memory */

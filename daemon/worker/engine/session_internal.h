@@ -50,7 +50,6 @@ struct session {
     uint64_t resume_sequence;
 
     uv_thread_t thread;
-    bool thread_started;
     atomic_bool stop; /* the source is to end at once: closing, or enough has been seen */
     uv_cond_t room;   /* the source waits here for room in the window */
     /* store and pool are made for it, and the source of a live stream waits in room; a reference */

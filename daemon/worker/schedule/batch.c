@@ -65,6 +65,7 @@ static void fill_other_field(struct batch *b, struct picture *owner)
             .slot = slot, .from = slot, .rows = (uint8_t)(REC_FRAME - field), .rows_from = field});
     owner->frame.filled = true;
     owner->frame.batch = b->serial;
+    window_due(owner->window);
 }
 
 /* Damaged pictures may read both fields of a frame that has but one. They go after a batch that
@@ -142,6 +143,7 @@ static void batch_take(struct batch *b, struct picture *p)
     p->slot.batch = p->owner->frame.batch = b->serial;
     picture_move(p, EDGE_SUBMIT);
     p->window->slots.pictures++;
+    window_due(p->window);
     batch_add(b, p, copy_of_reference(p));
 }
 
@@ -227,16 +229,14 @@ static void collect_single_fields(struct window *w, struct batch *b)
 
 uint32_t batches_most(const struct schedule *s)
 {
-    bool fewer = s->setting.software;
-    for (const struct window *w = s->windows; w && !fewer; w = w->next)
-        fewer = w->live;
+    bool fewer = s->setting.software || s->live.windows;
     uint32_t most = tuned(s->setting.tuning.flight, BATCHES_IN_FLIGHT);
     return most > 1 ? most - fewer : most;
 }
 
 static bool window_takes_part(const struct window *w, const struct slots *st)
 {
-    return w->slots.of == st && !w->abort && w->ready > w->blocked;
+    return w->slots.of == st && !w->abort;
 }
 
 /* Each window its share, beginning with another one each time. Then whoever has more. */
@@ -245,7 +245,8 @@ static void collect_shares(struct schedule *s, struct batch *b, uint32_t count)
     uint32_t share = (b->width + count - 1) / count, first = s->turn++ % count;
     for (int pass = 0; pass < 3 && batch_has_room(b); pass++) {
         uint32_t at = 0;
-        for (struct window *w = s->at_work; w; w = w->work.next) {
+        for (struct window *w = s->open, *next; w; w = next) {
+            next = w->open.next; /* it may leave the list */
             if (!window_takes_part(w, b->slots))
                 continue;
             bool mine = pass == 0 ? at >= first : pass == 1 ? at < first : w->slots.more;
@@ -262,25 +263,39 @@ void batch_collect(struct schedule *s, struct slots *st, struct batch *b)
     b->slots = st;
     b->count = 0;
     b->serial = s->serial + 1;
-    for (struct window *w = s->at_work; w; w = w->work.next) {
+    for (struct window *w = s->open; w; w = w->open.next)
         count += window_takes_part(w, st);
-        /* also of a window that has gone on to another store */
-        if (!w->abort && st->key.interlaced)
+    /* also of a window that has gone on to another store */
+    for (struct window *w = st->key.interlaced ? s->at_work : NULL; w; w = w->work.next)
+        if (!w->abort)
             collect_single_fields(w, b);
-    }
     if (!count)
         return;
-    st->owed = slots_owed(s, st);
+    st->owed = st->owed_to_all;
     collect_shares(s, b, count);
+}
+
+/* The next one that nobody has taken. */
+static struct output *next_queued(const struct window *w, struct output *after)
+{
+    struct output *out = after ? after->next : w->outputs;
+    while (out && out->state != OUTPUT_QUEUED)
+        out = out->next;
+    return w->abort ? NULL : out;
+}
+
+bool batch_leaves_output(const struct window *w, const struct batch *b)
+{
+    const struct output *out = next_queued(w, NULL);
+    const struct picture *p = out ? out->pic->holder.user : NULL;
+    return p && frame_submitted(p) && p->slot.slots != b->slots;
 }
 
 struct output *batch_next_output(const struct window *w, const struct batch *b, bool memory,
                                  struct output *after)
 {
-    struct output *out = after ? after->next : w->outputs;
-    while (out && out->state != OUTPUT_QUEUED)
-        out = out->next;
-    if (!out || w->abort)
+    struct output *out = next_queued(w, after);
+    if (!out)
         return NULL;
     const struct picture *p = out->pic->holder.user;
     if (!frame_submitted(p) || p->slot.slots != b->slots)

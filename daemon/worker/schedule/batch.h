@@ -42,6 +42,8 @@ uint32_t batches_most(const struct schedule *s);
 bool picture_may_read(const struct picture *p, const struct picture *ref);
 /* Pictures for the next batch of st, perhaps none. They are SUBMITTED and have slots. */
 void batch_collect(struct schedule *s, struct slots *st, struct batch *b);
+/* The window's next frame could leave, but with a batch of another store. */
+bool batch_leaves_output(const struct window *w, const struct batch *b);
 /* The first output after `after` (NULL: the window's first) that waits, if its frame can be
  * delivered with the batch. memory: it goes into a pool. NULL: none; later ones must wait. */
 struct output *batch_next_output(const struct window *w, const struct batch *b, bool memory,

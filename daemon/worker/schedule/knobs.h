@@ -42,6 +42,7 @@
 /* batches after which a window without pictures and outputs does not share any more | by design:
  * a live stream has some between them */
 #define WINDOW_RESTS             256
+#define WINDOW_RESTS_LOOK        16             /* batches between two looks for them | by design */
 #define WINDOW_CHUNK_MBS         256            /* macroblocks a coder takes at least | measured */
 /* ns: LIVE pictures further apart are not expected | by design: 5 a second */
 #define WINDOW_WATCH_GAP_NS      200000000

@@ -8,6 +8,7 @@
  * aborted stream drops what waits and what comes back from work.
  */
 #include "daemon/worker/schedule/schedule.h"
+#include "daemon/worker/schedule/slots.h"
 
 #include <assert.h>
 #ifdef PELTON_CHECKS
@@ -229,6 +230,7 @@ void picture_block(struct picture *p, struct picture *by)
     by->block.first = p;
     p->window->blocked++;
     p->window->schedule->blocked++;
+    window_counted(p->window);
 }
 
 static void picture_unblock(struct picture *p)
@@ -237,6 +239,7 @@ static void picture_unblock(struct picture *p)
     p->block.by = NULL;
     p->window->blocked--;
     p->window->schedule->blocked--;
+    window_counted(p->window);
 }
 
 /* Those that wait for it may be considered; it waits for none any more, as after abort. */
@@ -264,11 +267,13 @@ static void picture_count(struct picture *p, enum picture_stage from)
     if (from < PICTURE_SUBMITTED && p->stage >= PICTURE_SUBMITTED) {
         picture_leaves_wait(p);
         picture_leaves_blocks(p);
+        slots_recount(w);
     }
     if (p->stage == PICTURE_SUBMITTED)
         p->owner->frame.submitted++;
     if (p->stage == PICTURE_DONE)
         picture_ends(p);
+    window_counted(w);
 }
 
 #ifdef PELTON_MODEL

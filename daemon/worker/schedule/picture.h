@@ -162,6 +162,7 @@ struct picture_slot {
     uint32_t seat;       /* window_slots.seat when it took its slot */
     uint32_t era;        /* the picture's own (slots_era) */
     uint64_t batch;      /* serial of the batch that holds it; 0: none */
+    int32_t number;      /* of slots; the frame's */
 };
 
 /* Walks over long queues read the first cache line of each picture, and no other. Those over

@@ -92,7 +92,7 @@ struct picture *rows_take(struct schedule *s, struct slots *st)
         struct picture *p = w->waiting;
         if (!picture_may_begin(w, p, st) || (!p->slot.slots && !st->free_count))
             continue; /* without a free one slots_claim would find that the window starves */
-        st->owed = slots_owed(s, st);
+        st->owed = st->owed_to_all;
         if (!p->slot.slots && !slots_claim(w, st, true, 0))
             continue;
         if (!p->slot.slots)

@@ -48,6 +48,7 @@ struct live_watch {
     int64_t last_ns;   /* when the last one came; 0: none did */
     int64_t due_ns;    /* when the next one is expected; 0: unknown */
     uint32_t coders;   /* that the last one could use */
+    uint32_t windows;  /* that are live */
 };
 
 /* Who has work since the lock was taken. */
@@ -71,6 +72,9 @@ struct schedule {
     /* Those with pictures or outputs: others cost nothing. tail NULL: there are none. */
     struct window *at_work, **at_work_tail;
     uint32_t at_work_count;
+    uint64_t rested_at;                /* serial when it was last seen who is not */
+    struct window *open, **open_tail;  /* those with READY pictures that wait for no other */
+    struct window *due, **due_tail;    /* those that may have a frame to deliver */
     struct window *noted, *noted_last; /* the device's thread has to look at them, in this order */
     uint32_t noted_count;
     uint32_t ready;    /* pictures of all windows */
@@ -92,6 +96,18 @@ static inline void wake_coders(struct schedule *s, uint32_t most)
 static inline void wake_device(struct schedule *s)
 {
     s->wakes.device = true;
+}
+
+/* The next batch looks whether it can deliver a frame of it. */
+static inline void window_due(struct window *w)
+{
+    struct schedule *s = w->schedule;
+    if (w->due.listed)
+        return;
+    w->due = (struct window_due){true, NULL};
+    s->due_tail = s->due ? s->due_tail : &s->due;
+    *s->due_tail = w;
+    s->due_tail = &w->due.next;
 }
 
 /* The device's thread will look at it in its next round. */

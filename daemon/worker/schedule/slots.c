@@ -105,12 +105,26 @@ uint32_t slots_first(const struct window *w, const struct slots_wish *wish, uint
     return extra < most && wish->base + extra < most ? wish->base + (uint32_t)extra : most;
 }
 
+/* Frames that it will have yet, as far as that is known. A picture may be a field. */
+static uint64_t frames_left(const struct window *w)
+{
+    if (!w->frames)
+        return UINT64_MAX;
+    return w->frames > w->slots.pictures ? w->frames - w->slots.pictures : 0;
+}
+
+static uint64_t slots_used_by(const struct window *w)
+{
+    uint64_t left = frames_left(w);
+    return w->slots.base + (left < w->slots.want ? left : w->slots.want);
+}
+
 /* Twice as many, so that it seldom grows, but no more than its windows can use. */
 uint32_t slots_next(const struct schedule *s, const struct slots *st)
 {
     uint64_t use = 0;
     for (const struct window *w = s->windows; w; w = w->next)
-        use += w->slots.of == st ? w->slots.base + w->slots.want : 0;
+        use += w->slots.of == st ? slots_used_by(w) : 0;
     use += s->setting.software ? 0 : use / SLOTS_KEPT_PART + 1;
     /* a window that waits for slots is not counted: it waits for half of them at most */
     use = use < st->count + st->count / 2 && s->store_waits ? st->count + st->count / 2 : use;
@@ -281,18 +295,14 @@ static uint32_t window_in_order(const struct window *w)
     return w->slots.held > w->frames_ahead ? w->slots.held - w->frames_ahead : 0;
 }
 
-uint32_t slots_owed_to(const struct window *w)
+void slots_recount(struct window *w)
 {
+    struct window_slots *slots = &w->slots;
     uint32_t in_order = window_in_order(w);
-    return w->slots.of && w->slots.base > in_order ? w->slots.base - in_order : 0;
-}
-
-uint32_t slots_owed(const struct schedule *s, const struct slots *st)
-{
-    uint32_t owed = st->owed_at_rest;
-    for (const struct window *w = s->at_work; w; w = w->work.next)
-        owed += w->slots.of == st ? slots_owed_to(w) : 0;
-    return owed;
+    uint32_t owed = slots->of && slots->base > in_order ? slots->base - in_order : 0;
+    if (slots->of)
+        slots->of->owed_to_all += owed - slots->owed;
+    slots->owed = owed;
 }
 
 static uint32_t bases_of(const struct schedule *s, const struct slots *st)
@@ -325,11 +335,12 @@ void slots_detach(struct window *w)
     struct slots *st = w->slots.of;
     if (!st)
         return;
-    window_works(w);
     st->users--;
+    st->owed_to_all -= w->slots.owed;
     st->idle_since = w->schedule->serial;
     w->slots.of = NULL;
     w->slots.pictures = 0;
+    w->slots.owed = 0;
     set_quotas(w->schedule, st);
 }
 
@@ -347,6 +358,7 @@ void slots_attach(struct window *w, struct slots *st, const struct slots_wish *w
     slots->short_ns = 0;
     slots->asked = false;
     st->users++;
+    slots_recount(w);
     slots_keep_usual(st, w->schedule);
     set_quotas(w->schedule, st);
 }
@@ -361,7 +373,7 @@ enum slots_found slots_find(struct window *w, const struct slots_wish *wish, int
         if (!slots_key_equal(&st->key, &wish->key) ||
             even_extra(s, st, st->most, wish->base) < least)
             continue;
-        if (st->free_count >= slots_owed(s, st) + wish->base) {
+        if (st->free_count >= st->owed_to_all + wish->base) {
             *out = st;
             return SLOTS_FOUND;
         }
@@ -388,7 +400,7 @@ enum slots_found slots_share(const struct window *w, const struct slots_wish *wi
             st->most = (uint32_t)sum;
         if (sum > st->most)
             continue;
-        if (st->free_count >= slots_owed(s, st) + wish->base) {
+        if (st->free_count >= st->owed_to_all + wish->base) {
             *out = st;
             return SLOTS_FOUND;
         }
@@ -455,14 +467,14 @@ bool slots_claim(struct window *w, struct slots *st, bool oldest, uint32_t older
 void slots_take(struct slots *st, struct picture *p)
 {
     p->slot.slots = st;
-    if (p->owner != p) {
-        p->pic->holder.slot = p->owner->pic->holder.slot;
+    p->slot.number = p->owner == p ? st->free[--st->free_count] : p->owner->slot.number;
+    p->pic->holder.slot = p->slot.number;
+    if (p->owner != p)
         return;
-    }
     p->slot.seat = p->window->slots.seat;
-    p->pic->holder.slot = st->free[--st->free_count];
     st->used++;
     p->window->slots.held++;
+    slots_recount(p->window);
 }
 
 void slots_give(struct slots *st, struct window *w, uint32_t seat, int32_t slot)
@@ -470,6 +482,5 @@ void slots_give(struct slots *st, struct window *w, uint32_t seat, int32_t slot)
     st->free[st->free_count++] = slot;
     st->used--;
     w->slots.held -= seat == w->slots.seat;
-    if (w->slots.of)
-        window_works(w); /* it is owed more now */
+    slots_recount(w);
 }

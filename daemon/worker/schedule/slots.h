@@ -16,18 +16,18 @@
 struct slots {
     struct slots *next; /* in schedule.stores */
     struct slots_key key;
-    uint32_t count;        /* all of them */
-    uint32_t most;         /* there may be so many, if they are wanted */
-    bool wanted;           /* pictures waited that could have gone with more of them */
-    bool stuck;            /* it could not grow, for lack of memory */
-    bool held_back;        /* no batch begins: the store is about to grow */
-    uint32_t width;        /* pictures of a batch */
-    uint32_t users;        /* windows */
-    uint32_t used;         /* slots in use */
-    uint32_t owed;         /* free ones that windows are sure of, as of the batch being collected */
-    uint32_t owed_at_rest; /* of these, those of windows that are not in schedule.at_work */
-    uint32_t kept;         /* free ones that pictures ahead leave for the next window */
-    int32_t *free;         /* [count] */
+    uint32_t count;       /* all of them */
+    uint32_t most;        /* there may be so many, if they are wanted */
+    bool wanted;          /* pictures waited that could have gone with more of them */
+    bool stuck;           /* it could not grow, for lack of memory */
+    bool held_back;       /* no batch begins: the store is about to grow */
+    uint32_t width;       /* pictures of a batch */
+    uint32_t users;       /* windows */
+    uint32_t used;        /* slots in use */
+    uint32_t owed;        /* free ones that windows are sure of, as of the batch being collected */
+    uint32_t owed_to_all; /* the same now */
+    uint32_t kept;        /* free ones that pictures ahead leave for the next window */
+    int32_t *free;        /* [count] */
     uint32_t free_count;
     uint32_t in_flight;  /* batches */
     uint64_t idle_since; /* schedule.serial when it was last used */
@@ -85,8 +85,8 @@ uint32_t slots_first(const struct window *w, const struct slots_wish *wish, uint
 uint32_t slots_next(const struct schedule *s, const struct slots *st);
 uint32_t slots_batch_width(const struct schedule *s, uint32_t count);
 /* Free slots that its windows are sure of. */
-uint32_t slots_owed(const struct schedule *s, const struct slots *st);
-uint32_t slots_owed_to(const struct window *w); /* to one of them */
+/* The window has another number of slots, or of frames ahead: it is sure of others. */
+void slots_recount(struct window *w);
 
 /* ---- pictures ---- */
 

@@ -31,9 +31,6 @@ void window_works(struct window *w)
     if (w->work.listed)
         return;
     w->work.listed = true;
-    if (w->slots.of)
-        w->slots.of->owed_at_rest -= w->work.owed;
-    w->work.owed = 0;
     w->work.next = NULL;
     s->at_work_tail = s->at_work ? s->at_work_tail : &s->at_work;
     *s->at_work_tail = w;
@@ -51,18 +48,12 @@ static void window_unlist(struct schedule *s, struct window **at)
     s->at_work_count--;
 }
 
-static void window_rests(struct schedule *s, struct window **at)
-{
-    struct window *w = *at;
-    window_unlist(s, at);
-    w->work.owed = slots_owed_to(w);
-    if (w->slots.of)
-        w->slots.of->owed_at_rest += w->work.owed;
-}
-
 void windows_rest(struct schedule *s)
 {
     struct window **at = &s->at_work;
+    if (s->serial - s->rested_at < WINDOW_RESTS_LOOK)
+        return;
+    s->rested_at = s->serial;
     while (*at) {
         struct window *w = *at;
         if (w->busy || w->outputs)
@@ -70,8 +61,45 @@ void windows_rest(struct schedule *s)
         if (s->serial - w->work.last < WINDOW_RESTS)
             at = &w->work.next;
         else
-            window_rests(s, at);
+            window_unlist(s, at);
     }
+}
+
+void window_counted(struct window *w)
+{
+    struct schedule *s = w->schedule;
+    bool open = w->ready > w->blocked;
+    if (open == w->open.listed)
+        return;
+    if (open) {
+        s->open_tail = s->open ? s->open_tail : &s->open;
+        w->open = (struct window_open){true, NULL, s->open_tail};
+        *s->open_tail = w;
+        s->open_tail = &w->open.next;
+        return;
+    }
+    *w->open.at = w->open.next;
+    if (w->open.next)
+        w->open.next->open.at = w->open.at;
+    else
+        s->open_tail = w->open.at;
+    w->open.listed = false;
+}
+
+void window_not_due(struct schedule *s, struct window **at)
+{
+    struct window *w = *at;
+    *at = w->due.next;
+    if (!*at)
+        s->due_tail = at;
+    w->due.listed = false;
+}
+
+void window_set_live(struct window *w, bool live)
+{
+    w->schedule->live.windows += live;
+    w->schedule->live.windows -= w->live;
+    w->live = live;
 }
 
 struct window *window_take_noted(struct schedule *s)
@@ -103,8 +131,14 @@ static void window_forget_note(struct window *w)
 void window_close(struct window *w)
 {
     struct schedule *s = w->schedule;
-    struct window **at = &s->windows, **woken = &s->wakes.sources, **working = &s->at_work;
+    struct window **at = &s->windows, **woken = &s->wakes.sources, **working = &s->at_work,
+                  **due = &s->due;
     window_forget_note(w);
+    window_set_live(w, false);
+    while (*due && *due != w)
+        due = &(*due)->due.next;
+    if (*due)
+        window_not_due(s, due);
     while (*working && *working != w)
         working = &(*working)->work.next;
     if (*working)
@@ -369,7 +403,7 @@ void window_forget(struct picture *p)
 {
     struct window *w = p->window;
     if (p->slot.slots && p->owner == p)
-        slots_give(p->slot.slots, w, p->slot.seat, p->pic->holder.slot);
+        slots_give(p->slot.slots, w, p->slot.seat, p->slot.number);
     w->pictures--;
     wake_window(w);
 }

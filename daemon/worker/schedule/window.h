@@ -35,6 +35,7 @@ struct window_slots {
     uint32_t quota;           /* it may have so many, */
     uint32_t base;            /* of which it needs these for progress in decoding order, */
     uint32_t held;            /* and it has these */
+    uint32_t owed;            /* free ones that it is sure of: part of slots.owed_to_all */
     uint32_t want;            /* pictures ahead that it can use */
     uint32_t seat;            /* counts the stores that it was attached to */
     uint32_t era;             /* of its last picture (slots_era), whose sequence has */
@@ -60,7 +61,17 @@ struct window_work {
     bool listed;         /* in schedule.at_work */
     struct window *next; /* there */
     uint64_t last;       /* schedule.serial when it last had pictures or outputs */
-    uint32_t owed;       /* of its store's owed_at_rest, while it is not listed */
+};
+
+/* READY pictures that wait for no other. */
+struct window_open {
+    bool listed; /* in schedule.open */
+    struct window *next, **at;
+};
+
+struct window_due {
+    bool listed; /* in schedule.due */
+    struct window *next;
 };
 
 struct window {
@@ -95,6 +106,8 @@ struct window {
     struct output *outputs, **outputs_tail;
 
     struct window_work work;
+    struct window_open open;
+    struct window_due due;
     bool woken; /* in schedule.wakes.sources */
     struct window *next_woken;
     bool noted; /* in schedule.noted */
@@ -115,6 +128,12 @@ void window_close(struct window *w);                    /* leaves it; without pi
 /* It has pictures or outputs: it joins schedule.at_work. Those that have had none for a while leave
  * it. */
 void window_works(struct window *w);
+/* Its numbers of READY and blocked pictures have changed. */
+void window_counted(struct window *w);
+/* *at is a place in schedule.due: its window leaves that list. */
+void window_not_due(struct schedule *s, struct window **at);
+/* Its access units come at their own pace, or not. */
+void window_set_live(struct window *w, bool live);
 void windows_rest(struct schedule *s);
 /* The one that was noted first is noted no more; NULL: none was. */
 struct window *window_take_noted(struct schedule *s);

@@ -317,7 +317,7 @@ static int stream_open(struct stream *st)
                                                 st->source.stream->sample_aspect_ratio.den};
     s->orientation = st->info.orientation;
     s->sub.info = st->info; /* formats need the time base */
-    s->window.live = s->params.realtime || st->source.size < 0;
+    window_set_live(&s->window, s->params.realtime || st->source.size < 0);
     s->account->small = s->window.live;
     engine_unlock(st->engine);
     set_range(st);
@@ -338,7 +338,9 @@ static int stream_open(struct stream *st)
 static uint64_t frames_at_most(const struct stream *st)
 {
     const struct pelton_open_params *p = &st->session->params;
-    uint64_t file = st->info.frames > 0 && !p->loop ? (uint64_t)st->info.frames : 0;
+    uint64_t passes = p->loop ? p->loops : 1; /* 0: without end */
+    bool known = st->info.frames > 0 && st->info.frames <= UINT32_MAX;
+    uint64_t file = known ? passes * (uint64_t)st->info.frames : 0;
     return p->max_frames && (!file || p->max_frames < file) ? p->max_frames : file;
 }
 

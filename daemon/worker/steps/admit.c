@@ -14,16 +14,47 @@
 
 #include <stdlib.h>
 
+/* Where pictures go that this thread frees, to be forgotten together; NULL: each at once. */
+static _Thread_local struct picture **freed;
+
+/* With the lock. */
+static void picture_forget(struct picture *p)
+{
+    window_forget(p);
+    free(p->entropy.slice_order);
+    free(p);
+}
+
 /* on_free: the last holder is gone, and with it the frame slot. Any thread, without the lock. */
 static void picture_freed(struct h264_picture *pic)
 {
     struct picture *p = pic->holder.user;
     struct engine *e = session_of(p->window)->engine;
+    if (freed) {
+        p->next = *freed;
+        *freed = p;
+        return;
+    }
     engine_lock(e);
-    window_forget(p);
+    picture_forget(p);
     engine_unlock(e);
-    free(p->entropy.slice_order);
-    free(p);
+}
+
+void pictures_unref(struct engine *e, struct h264_picture **pictures, uint32_t count)
+{
+    struct picture *first = NULL, *next;
+    if (!count)
+        return;
+    engine_unlock(e);
+    freed = &first;
+    for (uint32_t i = 0; i < count; i++)
+        h264_picture_unref(pictures[i]);
+    freed = NULL;
+    engine_lock(e);
+    for (struct picture *p = first; p; p = next) {
+        next = p->next;
+        picture_forget(p);
+    }
 }
 
 /* With shuffle_seed: a random permutation. */

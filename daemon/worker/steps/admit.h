@@ -11,6 +11,10 @@
  * pelton_error. */
 int picture_admit(struct session *s, struct h264_picture *pic);
 
+/* Unreferences them, and forgets those that nobody holds any more all at once. With the lock,
+ * dropped meanwhile. */
+void pictures_unref(struct engine *e, struct h264_picture **pictures, uint32_t count);
+
 /* For the one thread that has the picture in work, without the lock. enum h264_error. */
 int picture_alloc(struct picture *p); /* arrays in host memory */
 int picture_make_arrays(struct picture *p, bool *per_slice);

@@ -59,12 +59,6 @@ static bool delivery_finished(const struct delivery *to)
     return to->output.state == OUTPUT_COMPLETE;
 }
 
-/* Pictures that are to be unreferenced without the lock. */
-struct unref {
-    struct h264_picture *pictures[DEVICE_UNREF];
-    uint32_t count;
-};
-
 static void delivery_free(struct delivery *to, struct unref *unref)
 {
     unref->pictures[unref->count++] = to->output.pic;
@@ -384,17 +378,6 @@ static bool session_adopt_pool(struct session *s)
     return true;
 }
 
-/* Drops the lock. */
-static void unref_pictures(struct engine *e, const struct unref *unref)
-{
-    if (!unref->count)
-        return;
-    engine_unlock(e);
-    for (uint32_t i = 0; i < unref->count; i++)
-        h264_picture_unref(unref->pictures[i]);
-    engine_lock(e);
-}
-
 static void session_retire(struct session *s, struct unref *unref)
 {
     while (unref->count < DEVICE_UNREF) {
@@ -405,17 +388,17 @@ static void session_retire(struct session *s, struct unref *unref)
     }
 }
 
-bool session_tend(struct engine *e, struct session *s)
+bool session_tend(struct engine *e, struct session *s, struct unref *unref)
 {
     if (s->sub.ended) /* the loop thread may free it as soon as the lock is dropped */
         return false;
-    struct unref unref = {.count = 0};
+    uint32_t before = unref->count;
     bool any = session_adopt_pool(s);
     if (s->window.starves && !s->window.abort)
         session_fail_by(s, PELTON_ERR_NOMEM,
                         "it keeps more pictures than the device has memory for");
     if (s->window.abort)
-        any |= session_discard(s, &unref);
+        any |= session_discard(s, unref);
     else
         /* both: a thread makes the pool meanwhile */
         any |= (int)session_ensure_pool(e, s) | (int)session_ensure_store(e, s);
@@ -424,18 +407,17 @@ bool session_tend(struct engine *e, struct session *s)
         any = true;
     }
     session_end_ahead(s);
-    if (session_announce(s, &unref)) {
+    if (session_announce(s, unref)) {
         if (s->sub.events)
             engine_notify(e);
         session_account_memory(s);
         any = true;
     }
-    session_retire(s, &unref);
-    unref_pictures(e, &unref);
+    session_retire(s, unref);
     bool former = s->sub.pools && s->sub.pools->next;
     if (former && !session_names_retired(s))
         any |= subscription_pools_free(&s->sub, false);
-    any |= unref.count > 0;
+    any |= unref->count > before;
     if (any)
         note_window(&s->window);
     if (session_may_end(s))

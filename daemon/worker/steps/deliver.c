@@ -98,20 +98,29 @@ static bool deliver_one(struct submission *sub, struct session *s, struct delive
     return true;
 }
 
-static void session_deliver(struct submission *sub, struct session *s)
+/* True: frames are left that another batch can take. What else a frame may wait for makes its
+ * window due again: a picture is submitted, or the window is noted. */
+static bool session_deliver(struct submission *sub, struct session *s)
 {
     struct output *out = NULL;
     if (!s->sub.pools)
-        return;
+        return false;
     while (sub->delivery_count < BATCH_DELIVERIES) {
         out = batch_next_output(&s->window, &sub->batch, pool_has_slots(s->sub.pools), out);
-        if (!out || !deliver_one(sub, s, delivery_of(out)))
-            return;
+        if (!out)
+            return batch_leaves_output(&s->window, &sub->batch);
+        if (!deliver_one(sub, s, delivery_of(out)))
+            return false;
     }
+    return true;
 }
 
 void submission_deliver(struct engine *e, struct submission *sub)
 {
-    for (struct window *w = e->schedule.at_work; w; w = w->work.next)
-        session_deliver(sub, session_of(w));
+    struct window **at = &e->schedule.due;
+    while (*at)
+        if (session_deliver(sub, session_of(*at)))
+            at = &(*at)->due.next;
+        else
+            window_not_due(&e->schedule, at);
 }

@@ -10,6 +10,7 @@
 #include "daemon/worker/steps/reconstruct.h"
 
 #include "daemon/worker/schedule/knobs.h"
+#include "daemon/worker/steps/admit.h"
 #include "daemon/worker/steps/announce.h"
 #include "daemon/worker/steps/pool_ends.h"
 #include "daemon/worker/steps/store_attach.h"
@@ -20,12 +21,21 @@
 /* Those that were noted before this round; each may be noted again meanwhile. */
 static bool sessions_tend(struct engine *e)
 {
+    struct unref unref = {.count = 0};
     bool any = false;
     for (uint32_t left = e->schedule.noted_count; left; left--) {
         struct window *w = window_take_noted(&e->schedule);
         struct session *s = w ? session_of(w) : NULL;
-        any |= s && !s->lavc && session_tend(e, s);
+        if (!s || s->lavc)
+            continue;
+        window_due(w);
+        any |= session_tend(e, s, &unref);
+        if (unref.count < DEVICE_UNREF / 2)
+            continue;
+        pictures_unref(e, unref.pictures, unref.count);
+        unref.count = 0;
     }
+    pictures_unref(e, unref.pictures, unref.count);
     return any;
 }
 

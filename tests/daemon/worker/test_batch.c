@@ -87,6 +87,7 @@ static struct picture *add(struct world *w, uint32_t window, uint32_t i, int ref
     to->waiting = to->waiting ? to->waiting : p;
     to->busy++;
     to->ready++;
+    window_counted(to);
     window_works(to);
     return p;
 }
@@ -131,6 +132,7 @@ static void test_blocked(void **state)
     struct picture *d = add(w, 0, 3, -1);
     a->stage = PICTURE_ENTROPY;
     w->windows[0].ready--;
+    window_counted(&w->windows[0]);
     assert_int_equal(collect(w), 1);
     assert_true(has(w, d));
     assert_true(b->blocked && c->blocked);
@@ -138,6 +140,7 @@ static void test_blocked(void **state)
     assert_int_equal(collect(w), 0);
     a->stage = PICTURE_READY;
     w->windows[0].ready++;
+    window_counted(&w->windows[0]);
     assert_int_equal(collect(w), 1);
     assert_false(b->blocked);
     assert_int_equal(w->windows[0].blocked, 1);
@@ -155,6 +158,7 @@ static void test_blocked_discarded(void **state)
     struct picture *a = add(w, 0, 0, -1), *b = add(w, 0, 1, 0), *c = add(w, 0, 2, 0);
     a->stage = PICTURE_ENTROPY;
     w->windows[0].ready--;
+    window_counted(&w->windows[0]);
     assert_int_equal(collect(w), 0);
     assert_int_equal(w->windows[0].blocked, 2);
     w->windows[0].abort = true;
@@ -333,7 +337,7 @@ static void test_in_flight(void **state)
     w->s.setting.tuning.flight = 1;
     assert_int_equal(batches_most(&w->s), 1);
     w->s.setting.tuning.flight = 0;
-    w->windows[1].live = true;
+    window_set_live(&w->windows[1], true);
     assert_int_equal(batches_most(&w->s), BATCHES_IN_FLIGHT - 1);
     world_free(w);
 }

@@ -231,7 +231,7 @@ static void test_abort(void **state)
 static void test_live(void **state)
 {
     struct world *w = world();
-    w->windows[0].live = true;
+    window_set_live(&w->windows[0], true);
     struct picture *p = add(w, 0, 0, 1, -1);
     assert_int_equal(p->pace, PACE_LIVE);
     assert_int_equal(w->s.live.pictures, 1);
@@ -350,9 +350,9 @@ static void test_records(void **state)
     assert_false(taken_with_records(w, &w->pictures[3]));
     w->pics[4].bytes_size = 16 * (32 + 136) + 1; /* more than its records */
     assert_true(taken_with_records(w, &w->pictures[4]));
-    window->live = true;
+    window_set_live(window, true);
     assert_true(taken_with_records(w, &w->pictures[5]));
-    window->live = false;
+    window_set_live(window, false);
     window->both_views = true;
     assert_true(taken_with_records(w, &w->pictures[6]));
     need = w->pictures[7].need;

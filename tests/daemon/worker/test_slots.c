@@ -88,7 +88,7 @@ static void test_quotas(void **state)
     attach(w, 1);
     assert_int_equal(w->windows[0].slots.quota, 10 + 10);
     assert_int_equal(w->windows[1].slots.quota, 10 + 10);
-    assert_int_equal(slots_owed(&w->s, &w->slots), 20);
+    assert_int_equal(w->slots.owed_to_all, 20);
     slots_detach(&w->windows[0]);
     assert_int_equal(w->windows[1].slots.quota, 10 + 16);
     assert_int_equal(w->slots.users, 1);
@@ -104,29 +104,32 @@ static void test_rest(void **state)
     take(w, 0, 0);
     windows_rest(&w->s);
     assert_int_equal(w->s.at_work_count, 2);
-    assert_int_equal(slots_owed(&w->s, &w->slots), 19);
+    assert_int_equal(w->slots.owed_to_all, 19);
     w->s.serial += WINDOW_RESTS - 1;
     windows_rest(&w->s);
     assert_int_equal(w->s.at_work_count, 2);
     w->windows[1].busy = 1;
     w->s.serial++;
     windows_rest(&w->s);
+    assert_int_equal(w->s.at_work_count, 2); /* nobody looks after each batch */
+    w->s.serial += WINDOW_RESTS_LOOK - 1;
+    windows_rest(&w->s);
     assert_int_equal(w->s.at_work_count, 1); /* the other one has a picture */
     assert_ptr_equal(w->s.at_work, &w->windows[1]);
-    assert_int_equal(slots_owed(&w->s, &w->slots), 19);
+    assert_int_equal(w->slots.owed_to_all, 19);
     w->windows[1].busy = 0;
     w->s.serial += WINDOW_RESTS;
     windows_rest(&w->s);
     assert_null(w->s.at_work);
-    assert_int_equal(slots_owed(&w->s, &w->slots), 19);
+    assert_int_equal(w->slots.owed_to_all, 19);
     /* its slot comes back */
     slots_give(&w->slots, &w->windows[0], w->windows[0].slots.seat, 0);
-    assert_int_equal(w->s.at_work_count, 1);
-    assert_int_equal(slots_owed(&w->s, &w->slots), 20);
+    assert_null(w->s.at_work);
+    assert_int_equal(w->slots.owed_to_all, 20);
     slots_detach(&w->windows[1]);
-    assert_int_equal(slots_owed(&w->s, &w->slots), 10);
+    assert_int_equal(w->slots.owed_to_all, 10);
     window_works(&w->windows[0]);
-    assert_int_equal(w->s.at_work_count, 2);
+    assert_int_equal(w->s.at_work_count, 1);
     window_close(&w->windows[0]);
     window_close(&w->windows[1]);
     assert_null(w->s.at_work);
@@ -142,7 +145,7 @@ static void test_claim(void **state)
     struct world *w = world(24);
     attach(w, 0);
     attach(w, 1);
-    w->slots.owed = slots_owed(&w->s, &w->slots);
+    w->slots.owed = w->slots.owed_to_all;
     assert_int_equal(w->slots.owed, 20);
     assert_true(slots_claim(&w->windows[0], &w->slots, false, 0));
     assert_true(slots_claim(&w->windows[0], &w->slots, false, 11));
@@ -407,9 +410,9 @@ static void test_growth(void **state)
     w->windows[0].frames = UINT64_MAX;
     assert_int_equal(slots_first(&w->windows[0], &wish, 200), 200);
     w->windows[0].frames = 0;
-    w->windows[0].live = true;
+    window_set_live(&w->windows[0], true);
     assert_int_equal(slots_first(&w->windows[0], &wish, 200), 10 + SLOTS_LIVE);
-    w->windows[0].live = false;
+    window_set_live(&w->windows[0], false);
     w->s.setting.software = true;
     attach(w, 0);
     attach(w, 1);

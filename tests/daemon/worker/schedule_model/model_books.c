@@ -126,7 +126,7 @@ static uint32_t heap_size(const struct picture *p)
 }
 
 struct sums {
-    uint32_t alive, busy, ready, blocked, begun, held, live;
+    uint32_t alive, busy, ready, blocked, begun, held, owed, live;
     uint32_t decoded; /* and without waits */
     uint64_t kept, bytes;
 };
@@ -176,6 +176,11 @@ static void check_window(struct window *w, struct sums *all)
     for (; oldest; oldest = oldest->next)
         ahead += oldest->stage >= PICTURE_SUBMITTED && oldest->owner == oldest;
     CHECK(w->frames_ahead == ahead);
+    CHECK(w->open.listed == (w->ready > w->blocked));
+    uint32_t in_order = t.held > ahead ? t.held - ahead : 0;
+    CHECK(w->slots.owed ==
+          (w->slots.of && w->slots.base > in_order ? w->slots.base - in_order : 0));
+    all->owed += w->slots.owed;
     all->held += t.held;
     all->live += t.live;
     all->decoded += t.decoded;
@@ -207,6 +212,7 @@ void model_check(void)
     CHECK(heap_size(m.s.motion_cpu) + heap_size(m.s.motion_gpu) == all.decoded);
     CHECK(m.s.split.kept == all.kept);
     CHECK(m.s.live.pictures == all.live);
+    CHECK(m.slots.owed_to_all == all.owed);
     CHECK(m.slots.used == all.held && m.slots.used + m.slots.free_count == m.slots.count);
     CHECK(m.slots.in_flight == m.in_flight);
 }

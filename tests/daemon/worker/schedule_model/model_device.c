@@ -6,13 +6,27 @@
 
 #include <string.h>
 
+/* The device's thread has tended to those that were noted. */
+static void windows_tended(void)
+{
+    for (struct window *w; (w = window_take_noted(&m.s));)
+        window_due(w);
+}
+
+/* All that may leave are of windows that are due. */
 static void outputs_with(const struct batch *b)
 {
     for (uint32_t i = 0; i < WINDOWS; i++) {
+        const struct window *w = &m.windows[i];
         struct output *out = NULL;
-        while ((out = batch_next_output(&m.windows[i], b, m.windows[i].has_pool, out)))
+        while ((out = batch_next_output(w, b, w->has_pool, out))) {
+            CHECK(w->due.listed);
             out->state = OUTPUT_COMPLETE;
+        }
+        CHECK(!batch_leaves_output(w, b)); /* there is but one store */
     }
+    while (m.s.due)
+        window_not_due(&m.s, &m.s.due);
 }
 
 bool model_submit(void)
@@ -22,6 +36,7 @@ bool model_submit(void)
         return false;
     b->entries = m.entries[b - m.batches];
     b->width = WIDTH;
+    windows_tended();
     batch_collect(&m.s, &m.slots, b);
     for (uint32_t i = 0; i < b->count; i++) {
         struct picture *p = b->entries[i].picture;
@@ -109,7 +124,7 @@ void model_attach(struct window *w)
     enum slots_found how = slots_find(w, &wish, m.now, &found);
     CHECK(how != SLOTS_FOUND || found == &m.slots);
     /* there is no second store here: a small one is shared all the same */
-    if (how == SLOTS_FOUND || m.slots.free_count >= slots_owed(&m.s, &m.slots) + wish.base)
+    if (how == SLOTS_FOUND || m.slots.free_count >= m.slots.owed_to_all + wish.base)
         slots_attach(w, &m.slots, &wish);
 }
 

@@ -99,7 +99,7 @@ static void begin_sequence(uint64_t sequence, uint32_t slots)
     for (uint32_t i = 0; i < WINDOWS; i++) {
         struct window *w = &m.windows[i];
         window_open(w, &m.s);
-        w->live = model_chance(20);
+        window_set_live(w, model_chance(20));
         w->realtime = w->live && model_chance(50);
         w->has_pool = model_chance(50);
         w->picture_bytes = 1000;
