@@ -136,9 +136,10 @@ uint32_t slots_next(const struct schedule *s, const struct slots *st)
 /* Narrow where slots are few: unfiltered pictures and uploads take memory, too. */
 uint32_t slots_batch_width(const struct schedule *s, uint32_t count)
 {
-    uint32_t most =
-        s->setting.software ? BATCH_WIDTH_SOFTWARE : tuned(s->setting.tuning.width, BATCH_WIDTH);
-    uint32_t part = count / SLOTS_OF_WIDTH ? count / SLOTS_OF_WIDTH : 1;
+    bool software = s->setting.software;
+    uint32_t most = software ? BATCH_WIDTH_SOFTWARE : tuned(s->setting.tuning.width, BATCH_WIDTH);
+    uint32_t part = count / (software ? SLOTS_OF_WIDTH_SOFTWARE : SLOTS_OF_WIDTH);
+    part = part ? part : 1;
     if (s->setting.batch)
         return s->setting.batch < count ? s->setting.batch : count;
     return part < most ? part : most;

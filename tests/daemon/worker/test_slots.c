@@ -359,7 +359,7 @@ static void test_size_of_a_store(void **state)
     assert_int_equal(slots_for(&w->s, &wish), 10 + 16);
     assert_int_equal(slots_batch_width(&w->s, 1280), BATCH_WIDTH);
     assert_int_equal(slots_batch_width(&w->s, 5), 1); /* few slots, narrow batches */
-    assert_int_equal(slots_batch_width(&w->s, 64), 16);
+    assert_int_equal(slots_batch_width(&w->s, 64), 8);
     w->s.setting.tuning.width = 128;
     assert_int_equal(slots_batch_width(&w->s, 1280), 128);
     w->s.setting.batch = 8;
@@ -425,6 +425,13 @@ static void test_growth(void **state)
     assert_int_equal(w->slots.free_count, 35);
     assert_int_equal(w->windows[0].slots.quota, 10 + 8);
     assert_int_equal(slots_next(&w->s, &w->slots), 52); /* all that its windows can use */
+    w->windows[0].frames = w->windows[1].frames = 100;
+    w->windows[0].slots.pictures = 95; /* 5 are left */
+    assert_int_equal(slots_next(&w->s, &w->slots), 10 + 5 + 10 + 16);
+    w->windows[0].slots.pictures = 300; /* fields, or more than it had told */
+    w->windows[1].slots.pictures = 100;
+    assert_int_equal(slots_next(&w->s, &w->slots), 36);
+    w->windows[0].frames = w->windows[1].frames = 0;
     w->slots.most = 40;
     assert_int_equal(slots_next(&w->s, &w->slots), 40);
     for (uint32_t i = 0; i < w->slots.free_count; i++)
