@@ -330,6 +330,37 @@ static void test_outputs(void **state)
     world_free(w);
 }
 
+/* Windows are due once a picture of theirs is submitted, in that order. Those whose next frame lies
+ * in another store stay so. */
+static void test_due(void **state)
+{
+    struct world *w = world(false);
+    struct slots other = {0};
+    assert_null(w->s.due);
+    for (uint32_t i = 0; i < 2; i++) {
+        add(w, i, i, -1);
+        w->outputs[i] = (struct output){.pic = &w->pics[i], .structure = REC_FRAME};
+        window_output(&w->windows[i], &w->outputs[i]);
+    }
+    assert_int_equal(collect(w), 2);
+    assert_true(w->windows[0].due.listed && w->windows[1].due.listed);
+    struct window *first = w->s.due;
+    window_due(first);
+    assert_ptr_equal(first->due.next, first == &w->windows[0] ? &w->windows[1] : &w->windows[0]);
+    assert_false(batch_leaves_output(first, &w->batch));
+    w->batch.slots = &other;
+    assert_true(batch_leaves_output(first, &w->batch));
+    window_not_due(&w->s, &w->s.due);
+    assert_false(first->due.listed);
+    window_due(first); /* last now */
+    assert_ptr_equal(w->s.due->due.next, first);
+    window_close(first);
+    assert_null(w->s.due->due.next);
+    window_not_due(&w->s, &w->s.due);
+    assert_null(w->s.due);
+    world_free(w);
+}
+
 static void test_in_flight(void **state)
 {
     struct world *w = world(false);
@@ -357,6 +388,7 @@ int main(void)
         cmocka_unit_test(test_fields),
         cmocka_unit_test(test_single_field),
         cmocka_unit_test(test_outputs),
+        cmocka_unit_test(test_due),
         cmocka_unit_test(test_in_flight),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
