@@ -153,17 +153,16 @@ static struct gpu_pipeline_want wanted_pipeline(const struct gpu_entropy *e,
 
 int gpu_entropy_pipeline(struct gpu_entropy *e, enum entropy_coding coding, uint32_t share)
 {
-    const struct gpu_pipeline_want want = wanted_pipeline(e, coding, share);
-    VkPipeline *out = &e->pipelines[coding][share];
-    int err = GPU_OK;
-    if (!e->ranges)
-        err =
-            gpu_pipeline_get(e->g, e->layout, shader_entropy_ranges, sizeof(shader_entropy_ranges),
-                             NULL, 0, "entropy_ranges", &e->ranges);
-    if (err < 0 || *out)
-        return err;
-    return gpu_pipeline_get(e->g, want.layout, want.spirv, want.spirv_size, want.constants,
-                            want.constant_count, want.name, out);
+    struct gpu_pipeline_want wants[2] = {{.layout = e->layout,
+                                          .spirv = shader_entropy_ranges,
+                                          .spirv_size = sizeof(shader_entropy_ranges),
+                                          .name = "entropy_ranges",
+                                          .out = &e->ranges},
+                                         wanted_pipeline(e, coding, share)};
+    wants[1].out = &e->pipelines[coding][share];
+    if (e->ranges && *wants[1].out)
+        return GPU_OK;
+    return gpu_pipelines_make(e->g, wants, 2); /* each takes the driver more than a second */
 }
 
 int gpu_entropy_prepare(struct gpu_entropy *e, bool cavlc)
