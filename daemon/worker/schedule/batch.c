@@ -142,6 +142,7 @@ static void batch_take(struct batch *b, struct picture *p)
 {
     p->slot.batch = p->owner->frame.batch = b->serial;
     picture_move(p, EDGE_SUBMIT);
+    slots_recount(p->window);
     p->window->slots.pictures++;
     window_due(p->window);
     batch_add(b, p, copy_of_reference(p));

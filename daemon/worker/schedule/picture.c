@@ -8,7 +8,6 @@
  * aborted stream drops what waits and what comes back from work.
  */
 #include "daemon/worker/schedule/schedule.h"
-#include "daemon/worker/schedule/slots.h"
 
 #include <assert.h>
 #ifdef PELTON_CHECKS
@@ -267,7 +266,6 @@ static void picture_count(struct picture *p, enum picture_stage from)
     if (from < PICTURE_SUBMITTED && p->stage >= PICTURE_SUBMITTED) {
         picture_leaves_wait(p);
         picture_leaves_blocks(p);
-        slots_recount(w);
     }
     if (p->stage == PICTURE_SUBMITTED)
         p->owner->frame.submitted++;

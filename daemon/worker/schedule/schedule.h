@@ -110,6 +110,38 @@ static inline void window_due(struct window *w)
     s->due_tail = &w->due.next;
 }
 
+/* *at is a place in schedule.due: its window leaves that list. */
+static inline void window_not_due(struct schedule *s, struct window **at)
+{
+    struct window *w = *at;
+    *at = w->due.next;
+    if (!*at)
+        s->due_tail = at;
+    w->due.listed = false;
+}
+
+/* Its numbers of READY and blocked pictures have changed. */
+static inline void window_counted(struct window *w)
+{
+    struct schedule *s = w->schedule;
+    bool open = w->ready > w->blocked;
+    if (open == w->open.listed)
+        return;
+    if (open) {
+        s->open_tail = s->open ? s->open_tail : &s->open;
+        w->open = (struct window_open){true, NULL, s->open_tail};
+        *s->open_tail = w;
+        s->open_tail = &w->open.next;
+        return;
+    }
+    *w->open.at = w->open.next;
+    if (w->open.next)
+        w->open.next->open.at = w->open.at;
+    else
+        s->open_tail = w->open.at;
+    w->open.listed = false;
+}
+
 /* The device's thread will look at it in its next round. */
 static inline void note_window(struct window *w)
 {

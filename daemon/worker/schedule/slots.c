@@ -4,10 +4,11 @@
  *
  * Each window is sure of `base` slots. Progress in decoding order needs no more: the DPB, the
  * picture itself, and frames in delivery. Pictures ahead of the oldest waiting one take slots that
- * nobody is sure of (slots_owed), so no window starves another or itself. A quota, equal for all
- * windows, keeps them even. A new window finds the slots that pictures ahead leave for it (kept),
- * or waits until the others are down to their new quotas. It gets a store of its own if that takes
- * long, because readers stand still, or if a store has as many windows as is good for it.
+ * nobody is sure of (slots.owed_to_all), so no window starves another or itself. A quota, equal for
+ * all windows, keeps them even. A new window finds the slots that pictures ahead leave for it
+ * (kept), or waits until the others are down to their new quotas. It gets a store of its own if
+ * that takes long, because readers stand still, or if a store has as many windows as is good for
+ * it.
  */
 #include "daemon/worker/schedule/slots.h"
 
@@ -290,22 +291,6 @@ bool slots_serve(const struct window *w, const struct h264_sps *sps)
            w->slots.base >= slots_base(w, sps);
 }
 
-/* Slots that the window holds for progress in decoding order. */
-static uint32_t window_in_order(const struct window *w)
-{
-    return w->slots.held > w->frames_ahead ? w->slots.held - w->frames_ahead : 0;
-}
-
-void slots_recount(struct window *w)
-{
-    struct window_slots *slots = &w->slots;
-    uint32_t in_order = window_in_order(w);
-    uint32_t owed = slots->of && slots->base > in_order ? slots->base - in_order : 0;
-    if (slots->of)
-        slots->of->owed_to_all += owed - slots->owed;
-    slots->owed = owed;
-}
-
 static uint32_t bases_of(const struct schedule *s, const struct slots *st)
 {
     uint32_t sum = 0;
@@ -449,7 +434,7 @@ bool slots_claim(struct window *w, struct slots *st, bool oldest, uint32_t older
     struct window_slots *slots = &w->slots;
     if (!oldest)
         return slots_claim_ahead(w, st, older);
-    if (window_in_order(w) < slots->base && st->free_count) {
+    if (slots_in_order(w) < slots->base && st->free_count) {
         st->owed -= st->owed > 0;
         return true;
     }

@@ -34,6 +34,23 @@ struct slots {
     int64_t idle_ns;     /* since when it is known to be idle; 0: it is not */
 };
 
+/* Slots that the window holds for progress in decoding order. */
+static inline uint32_t slots_in_order(const struct window *w)
+{
+    return w->slots.held > w->frames_ahead ? w->slots.held - w->frames_ahead : 0;
+}
+
+/* The window has another number of slots, or of pictures that wait: it is sure of others. */
+static inline void slots_recount(struct window *w)
+{
+    struct window_slots *slots = &w->slots;
+    uint32_t in_order = slots_in_order(w);
+    uint32_t owed = slots->of && slots->base > in_order ? slots->base - in_order : 0;
+    if (slots->of)
+        slots->of->owed_to_all += owed - slots->owed;
+    slots->owed = owed;
+}
+
 bool slots_key_equal(const struct slots_key *a, const struct slots_key *b);
 struct slots_key slots_key_of(const struct h264_sps *sps);
 
@@ -85,8 +102,6 @@ uint32_t slots_first(const struct window *w, const struct slots_wish *wish, uint
 uint32_t slots_next(const struct schedule *s, const struct slots *st);
 uint32_t slots_batch_width(const struct schedule *s, uint32_t count);
 /* Free slots that its windows are sure of. */
-/* The window has another number of slots, or of frames ahead: it is sure of others. */
-void slots_recount(struct window *w);
 
 /* ---- pictures ---- */
 

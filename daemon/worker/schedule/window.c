@@ -65,36 +65,6 @@ void windows_rest(struct schedule *s)
     }
 }
 
-void window_counted(struct window *w)
-{
-    struct schedule *s = w->schedule;
-    bool open = w->ready > w->blocked;
-    if (open == w->open.listed)
-        return;
-    if (open) {
-        s->open_tail = s->open ? s->open_tail : &s->open;
-        w->open = (struct window_open){true, NULL, s->open_tail};
-        *s->open_tail = w;
-        s->open_tail = &w->open.next;
-        return;
-    }
-    *w->open.at = w->open.next;
-    if (w->open.next)
-        w->open.next->open.at = w->open.at;
-    else
-        s->open_tail = w->open.at;
-    w->open.listed = false;
-}
-
-void window_not_due(struct schedule *s, struct window **at)
-{
-    struct window *w = *at;
-    *at = w->due.next;
-    if (!*at)
-        s->due_tail = at;
-    w->due.listed = false;
-}
-
 void window_set_live(struct window *w, bool live)
 {
     w->schedule->live.windows += live;
@@ -438,6 +408,7 @@ bool window_discard(struct window *w)
         picture_move(p, EDGE_DISCARD);
         any = true;
     }
+    slots_recount(w);
     return any;
 }
 

@@ -128,10 +128,6 @@ void window_close(struct window *w);                    /* leaves it; without pi
 /* It has pictures or outputs: it joins schedule.at_work. Those that have had none for a while leave
  * it. */
 void window_works(struct window *w);
-/* Its numbers of READY and blocked pictures have changed. */
-void window_counted(struct window *w);
-/* *at is a place in schedule.due: its window leaves that list. */
-void window_not_due(struct schedule *s, struct window **at);
 /* Its access units come at their own pace, or not. */
 void window_set_live(struct window *w, bool live);
 void windows_rest(struct schedule *s);
