@@ -246,7 +246,7 @@ static void collect_shares(struct schedule *s, struct batch *b, uint32_t count)
     uint32_t share = (b->width + count - 1) / count, first = s->turn++ % count;
     for (int pass = 0; pass < 3 && batch_has_room(b); pass++) {
         uint32_t at = 0;
-        for (struct window *w = s->open, *next; w; w = next) {
+        for (struct window *w = s->open, *next; w && batch_has_room(b); w = next) {
             next = w->open.next; /* it may leave the list */
             if (!window_takes_part(w, b->slots))
                 continue;
