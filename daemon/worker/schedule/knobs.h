@@ -194,7 +194,7 @@
 /* slots for a picture of a batch: those are narrow where slots are few | measured: 4, 8 */
 #define SLOTS_OF_WIDTH           8
 #define SLOTS_OF_WIDTH_SOFTWARE  4              /* the same on software devices | by design */
-/* slots at most that pictures ahead leave to older ones | simulated: one stream in 1.5 GB */
+/* slots at most that pictures ahead leave to older ones | measured: 0, 96, CRF 23 in 1.5 GB */
 #define SLOTS_NEAR               96
 #define SLOTS_IMAGE_BYTES        (5ull << 29)   /* bytes of one image | drivers refuse 4 GiB */
 #define SLOTS_MEMORY_PART        8              /* 1/n of device memory for a store | by design */

@@ -124,6 +124,8 @@ static uint64_t slots_used_by(const struct window *w)
 uint32_t slots_next(const struct schedule *s, const struct slots *st)
 {
     uint64_t use = 0;
+    if (st->count >= st->most) /* nobody walks over all windows for that */
+        return st->count;
     for (const struct window *w = s->windows; w; w = w->next)
         use += w->slots.of == st ? slots_used_by(w) : 0;
     use += s->setting.software ? 0 : use / SLOTS_KEPT_PART + 1;
