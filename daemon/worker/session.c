@@ -218,7 +218,7 @@ static uint64_t gpu_bytes(const struct session *s)
     uint64_t bytes = subscription_bytes(&s->sub, true);
     bytes += s->stats.gpu_entropy_pictures ? e->entropy_bytes / e->session_count : 0;
     if (slots)
-        bytes += store_of(slots)->memory / slots->count * s->window.slots.quota;
+        bytes += store_of(slots)->memory / slots->count * slots_quota(&s->window);
     return bytes;
 }
 

@@ -202,8 +202,6 @@ bool slots_init(struct slots *st, const struct schedule *s, const struct slots_k
     return true;
 }
 
-static void set_quotas(struct schedule *s, const struct slots *st);
-
 bool slots_resize(struct schedule *s, struct slots *st, uint32_t count)
 {
     uint32_t before = st->count;
@@ -215,7 +213,6 @@ bool slots_resize(struct schedule *s, struct slots *st, uint32_t count)
         st->free_count = before = 0;
     slots_set_count(st, s, count);
     slots_add_free(st, before, count);
-    set_quotas(s, st);
     return true;
 }
 
@@ -293,29 +290,18 @@ bool slots_serve(const struct window *w, const struct h264_sps *sps)
            w->slots.base >= slots_base(w, sps);
 }
 
-static uint32_t bases_of(const struct schedule *s, const struct slots *st)
-{
-    uint32_t sum = 0;
-    for (const struct window *w = s->windows; w; w = w->next)
-        sum += w->slots.of == st ? w->slots.base : 0;
-    return sum;
-}
-
 /* Of `count` slots those beyond base, for each window. base not 0: as if one more window joined,
  * which needs it. */
-static uint32_t even_extra(const struct schedule *s, const struct slots *st, uint32_t count,
-                           uint32_t base)
+static uint32_t even_extra(const struct slots *st, uint32_t count, uint32_t base)
 {
-    uint32_t sum = base + bases_of(s, st), users = st->users + (base != 0);
+    uint32_t sum = base + st->bases, users = st->users + (base != 0);
     return users && count > sum ? (count - sum) / users : 0;
 }
 
-static void set_quotas(struct schedule *s, const struct slots *st)
+uint32_t slots_quota(const struct window *w)
 {
-    uint32_t extra = even_extra(s, st, st->count, 0);
-    for (struct window *w = s->windows; w; w = w->next)
-        if (w->slots.of == st)
-            w->slots.quota = w->slots.base + (w->slots.want < extra ? w->slots.want : extra);
+    uint32_t extra = even_extra(w->slots.of, w->slots.of->count, 0);
+    return w->slots.base + (w->slots.want < extra ? w->slots.want : extra);
 }
 
 void slots_detach(struct window *w)
@@ -324,12 +310,12 @@ void slots_detach(struct window *w)
     if (!st)
         return;
     st->users--;
+    st->bases -= w->slots.base;
     st->owed_to_all -= w->slots.owed;
     st->idle_since = w->schedule->serial;
     w->slots.of = NULL;
     w->slots.pictures = 0;
     w->slots.owed = 0;
-    set_quotas(w->schedule, st);
 }
 
 void slots_attach(struct window *w, struct slots *st, const struct slots_wish *wish)
@@ -346,9 +332,9 @@ void slots_attach(struct window *w, struct slots *st, const struct slots_wish *w
     slots->short_ns = 0;
     slots->asked = false;
     st->users++;
+    st->bases += slots->base;
     slots_recount(w);
     slots_keep_usual(st, w->schedule);
-    set_quotas(w->schedule, st);
 }
 
 enum slots_found slots_find(struct window *w, const struct slots_wish *wish, int64_t now_ns,
@@ -358,8 +344,7 @@ enum slots_found slots_find(struct window *w, const struct slots_wish *wish, int
     uint32_t least = wish->want < SLOTS_EXTRA_LEAST ? wish->want : SLOTS_EXTRA_LEAST;
     bool later = false;
     for (struct slots *st = s->stores; st; st = st->next) {
-        if (!slots_key_equal(&st->key, &wish->key) ||
-            even_extra(s, st, st->most, wish->base) < least)
+        if (!slots_key_equal(&st->key, &wish->key) || even_extra(st, st->most, wish->base) < least)
             continue;
         if (st->free_count >= st->owed_to_all + wish->base) {
             *out = st;
@@ -381,7 +366,7 @@ enum slots_found slots_share(const struct window *w, const struct slots_wish *wi
     const struct schedule *s = w->schedule;
     bool later = false;
     for (struct slots *st = s->stores; st; st = st->next) {
-        uint64_t sum = (uint64_t)bases_of(s, st) + wish->base;
+        uint64_t sum = (uint64_t)st->bases + wish->base;
         if (!slots_key_equal(&st->key, &wish->key))
             continue;
         if (sum > st->most && !st->stuck && sum <= slots_limit(s, &st->key))
@@ -424,8 +409,8 @@ static bool window_is_stuck(const struct window *w)
 static bool slots_claim_ahead(const struct window *w, struct slots *st, uint32_t older)
 {
     const struct window_slots *slots = &w->slots;
-    uint32_t near = older < SLOTS_NEAR ? older : SLOTS_NEAR;
-    bool may = slots->held + near < slots->quota && w->frames_ahead < slots->quota - slots->base &&
+    uint32_t near = older < SLOTS_NEAR ? older : SLOTS_NEAR, quota = slots_quota(w);
+    bool may = slots->held + near < quota && w->frames_ahead < quota - slots->base &&
                st->free_count > st->owed + st->kept;
     st->wanted |= !may;
     return may;
@@ -440,7 +425,7 @@ bool slots_claim(struct window *w, struct slots *st, bool oldest, uint32_t older
         st->owed -= st->owed > 0;
         return true;
     }
-    if (slots->held < slots->quota && st->free_count > st->owed)
+    if (slots->held < slots_quota(w) && st->free_count > st->owed)
         return true;
     st->wanted = true;
     if (!window_is_stuck(w))

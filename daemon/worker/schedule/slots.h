@@ -23,6 +23,7 @@ struct slots {
     bool held_back;       /* no batch begins: the store is about to grow */
     uint32_t width;       /* pictures of a batch */
     uint32_t users;       /* windows */
+    uint32_t bases;       /* what these need for progress (window_slots.base) */
     uint32_t used;        /* slots in use */
     uint32_t owed;        /* free ones that windows are sure of, as of the batch being collected */
     uint32_t owed_to_all; /* the same now */
@@ -74,6 +75,8 @@ uint32_t slots_era(struct window *w, const struct h264_sps *sps);
 /* The window's store can hold its pictures. */
 bool slots_serve(const struct window *w, const struct h264_sps *sps);
 
+/* So many slots the window may have of its store. */
+uint32_t slots_quota(const struct window *w);
 /* What a window asks of a store. */
 struct slots_wish {
     struct slots_key key;

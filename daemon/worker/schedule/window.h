@@ -32,8 +32,7 @@ struct slots_key {
 /* A stream's share of the frame slots. */
 struct window_slots {
     struct slots *of;         /* NULL: not attached */
-    uint32_t quota;           /* it may have so many, */
-    uint32_t base;            /* of which it needs these for progress in decoding order, */
+    uint32_t base;            /* it needs so many for progress in decoding order, */
     uint32_t held;            /* and it has these */
     uint32_t owed;            /* free ones that it is sure of: part of slots.owed_to_all */
     uint32_t want;            /* pictures ahead that it can use */

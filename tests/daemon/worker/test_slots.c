@@ -84,13 +84,13 @@ static void test_quotas(void **state)
 {
     struct world *w = world(40);
     attach(w, 0);
-    assert_int_equal(w->windows[0].slots.quota, 10 + 16); /* all that it can use */
+    assert_int_equal(slots_quota(&w->windows[0]), 10 + 16); /* all that it can use */
     attach(w, 1);
-    assert_int_equal(w->windows[0].slots.quota, 10 + 10);
-    assert_int_equal(w->windows[1].slots.quota, 10 + 10);
+    assert_int_equal(slots_quota(&w->windows[0]), 10 + 10);
+    assert_int_equal(slots_quota(&w->windows[1]), 10 + 10);
     assert_int_equal(w->slots.owed_to_all, 20);
     slots_detach(&w->windows[0]);
-    assert_int_equal(w->windows[1].slots.quota, 10 + 16);
+    assert_int_equal(slots_quota(&w->windows[1]), 10 + 16);
     assert_int_equal(w->slots.users, 1);
     world_free(w);
 }
@@ -423,7 +423,7 @@ static void test_growth(void **state)
     take(w, 0, 0);
     assert_true(slots_resize(&w->s, &w->slots, 36));
     assert_int_equal(w->slots.free_count, 35);
-    assert_int_equal(w->windows[0].slots.quota, 10 + 8);
+    assert_int_equal(slots_quota(&w->windows[0]), 10 + 8);
     assert_int_equal(slots_next(&w->s, &w->slots), 52); /* all that its windows can use */
     w->windows[0].frames = w->windows[1].frames = 100;
     w->windows[0].slots.pictures = 95; /* 5 are left */

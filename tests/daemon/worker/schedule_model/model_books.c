@@ -167,7 +167,7 @@ static void check_window(struct window *w, struct sums *all)
     CHECK(w->blocked == t.blocked);
     CHECK(w->arrays.begun == t.begun && w->arrays.bytes == t.bytes);
     CHECK(w->slots.held == t.held);
-    CHECK(!w->slots.of || w->slots.quota >= w->slots.base);
+    CHECK(!w->slots.of || slots_quota(w) >= w->slots.base);
     const struct picture *oldest = w->first;
     while (oldest && oldest->stage >= PICTURE_SUBMITTED)
         oldest = oldest->next;
