@@ -94,9 +94,14 @@ def main():
         bad.append("a short file is not known to be one")
     if place(decode(args, source="-"), LITTLE) < 0:
         bad.append("one frame is not known to be little")
+    if place(decode(args, "-stream_loop", "1", "-frames:v", "100000"), LITTLE) < 0:
+        bad.append("a short file that is read twice is not known to be one")
     unknown = {"typed": decode(args, "-c", "expected=0"), "long": decode(args, "-c",
                "expected=1000000"),
-               "again and again": decode(args, "-stream_loop", "1", "-frames:v", "100000"),
+               "again and again": decode(args, "-stream_loop", "1000000", "-frames:v", "100000",
+                                         "-t", "0.1"),
+               "without end": decode(args, "-stream_loop", "-1", "-frames:v", "100000", "-t",
+                                     "0.1"),
                "from a pipe": decode(args, "-frames:v", "100000", source="-"),
                "told who decodes": decode(args, "-c", "entropy=both")}
     bad += ["known to be short: " + what for what, told in unknown.items()
