@@ -173,7 +173,7 @@ static bool room_takes(struct split_capacity *room, const struct picture *p)
 {
     const struct h264_picture *pic = p->pic;
     uint64_t bytes = p->entropy.bytes + (uint64_t)pic->slice_count * SPLIT_SLICE_PADDING;
-    uint32_t blocks = split_blocks(pic);
+    uint32_t blocks = split_blocks(room, pic);
     if (pic->mb_count > room->mbs || bytes > room->bytes || pic->slice_count > room->slices ||
         blocks > room->coeff_blocks)
         return false;
@@ -266,11 +266,12 @@ struct split_window {
 };
 
 /* sign: 1 or -1. */
-static void split_window_add(struct split_window *w, const struct picture *p, bool bytes, int sign)
+static void split_window_add(struct split_window *w, const struct split_capacity *room,
+                             const struct picture *p, bool bytes, int sign)
 {
     uint64_t one = (uint64_t)(int64_t)sign, padding = SPLIT_SLICE_PADDING * p->pic->slice_count;
     w->mbs += one * p->pic->mb_count;
-    w->blocks += one * split_blocks(p->pic);
+    w->blocks += one * split_blocks(room, p->pic);
     w->bytes += one * (p->entropy.bytes + padding);
     w->slices += one * p->pic->slice_count;
     w->weight += one * p->entropy.largest_slice;
@@ -304,9 +305,9 @@ static struct split_window most_valuable(const struct schedule *s, struct split_
     qsort(c->pictures, c->count, sizeof(c->pictures[0]), compare_sizes);
     while (w.to < c->count) {
         const struct picture *p = c->pictures[w.to++];
-        split_window_add(&w, p, bytes, 1);
+        split_window_add(&w, room, p, bytes, 1);
         while (!split_window_fits(&w, room, most))
-            split_window_add(&w, c->pictures[w.from++], bytes, -1);
+            split_window_add(&w, room, c->pictures[w.from++], bytes, -1);
         double value = (double)w.value / split_window_cost(&w, p, s, most);
         bool full = w.from || w.to == c->count || w.to - w.from == most;
         if (full && value > best) {

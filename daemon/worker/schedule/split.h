@@ -17,9 +17,10 @@
 #define SPLIT_MB_BYTES                                                                             \
     (sizeof(struct rec_mb) + sizeof(struct rec_motion) + sizeof(struct h264_mb_syntax))
 
-/* Room of one batch, and how many batches there are. pictures 0: the device decodes none. */
+/* Room of one batch, and how many batches there are. pictures 0: the device decodes none.
+ * picture_blocks: coefficient blocks of one picture's part of it. */
 struct split_capacity {
-    uint32_t batches, pictures, mbs, coeff_blocks, bytes, slices;
+    uint32_t batches, pictures, mbs, coeff_blocks, bytes, slices, picture_blocks;
 };
 /* A batch with room for so many pictures. */
 struct split_capacity split_part(const struct split_capacity *c, uint32_t pictures);
@@ -29,8 +30,8 @@ struct split_capacity split_capacity_of(const struct schedule_setting *setting, 
 /* Batches that may be in work now; held: pictures of one that is, on average, 0 if none is. One
  * stream leaves the GPU less to choose from. */
 uint32_t split_batches(const struct schedule *s, const struct split_capacity *c, uint32_t held);
-/* The most blocks of coefficients that the picture may take on the GPU. */
-uint32_t split_blocks(const struct h264_picture *pic);
+/* The most blocks of coefficients that the picture may take of a batch. */
+uint32_t split_blocks(const struct split_capacity *c, const struct h264_picture *pic);
 /* The blocks that a picture of one slice has room for before a coder decodes it; and the words of
  * packed levels. */
 uint32_t split_coder_blocks(const struct h264_picture *pic);

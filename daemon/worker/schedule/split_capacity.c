@@ -77,6 +77,7 @@ struct split_capacity split_capacity_of(const struct schedule_setting *set, bool
         c.pictures = fit < c.batches ? 1 : (uint32_t)(fit / c.batches);
     c.mbs = c.pictures * SPLIT_HD_MBS;
     c.coeff_blocks = c.mbs * (c.pictures < SPLIT_LEAST_SHARED ? SPLIT_MB_BLOCKS : blocks);
+    c.picture_blocks = c.coeff_blocks / c.pictures;
     c.bytes = c.pictures * SPLIT_PICTURE_BYTES;
     c.slices = c.pictures * SPLIT_PICTURE_SLICES;
     return c;
@@ -115,10 +116,14 @@ uint32_t split_batch_pictures(const struct split_capacity *c, uint32_t mb_count)
     return fit < c->pictures ? fit : c->pictures;
 }
 
-uint32_t split_blocks(const struct h264_picture *pic)
+/* By its bytes, as a large picture of few bits has few blocks. A small one may have them all: at
+ * low rates a byte is two blocks and more, as each has a level or two. */
+uint32_t split_blocks(const struct split_capacity *c, const struct h264_picture *pic)
 {
     uint64_t a_mb = pic->sps->chroma_format_idc ? SPLIT_MB_BLOCKS : SPLIT_MB_BLOCKS_GREY;
     uint64_t most = pic->mb_count * a_mb;
+    if (most <= c->picture_blocks)
+        return (uint32_t)most;
     uint64_t blocks = (uint64_t)pic->bytes_size * SPLIT_BLOCKS_PER_5_BYTES / 5 +
                       (uint64_t)pic->slice_count * SPLIT_SLICE_BLOCKS;
     return (uint32_t)(blocks < most ? blocks : most);

@@ -122,7 +122,8 @@ int entropy_batch_submit(struct entropy_gpu *g, struct entropy_batch *b)
     for (uint32_t i = 0; i < b->count; i++) {
         const struct h264_picture *pic = b->parts[i].picture->pic;
         uint32_t *index = &b->parts[i].index;
-        if (gpu_entropy_add_picture(b->work, pic->mb_count, split_blocks(pic), index))
+        uint32_t blocks = split_blocks(&g->capacity, pic);
+        if (gpu_entropy_add_picture(b->work, pic->mb_count, blocks, index))
             *index = UINT32_MAX;
         else
             added += add_slices(b->work, pic, *index) == GPU_OK;

@@ -62,6 +62,22 @@ def check_slabs(program, path):
                         f"{told(got, text)}")
 
 
+def check_low_rate(program, path):
+    """Intra pictures of few bits: most 8x8 blocks have one level, so a byte is two blocks of 4x4
+    and more. The device has room for them all."""
+    subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i",
+                    "testsrc2=size=320x192,noise=alls=24", "-frames:v", "8", "-pix_fmt", "yuv420p",
+                    "-c:v", "libx264", "-crf", "48", "-g", "1", path], check=True)
+    want, _, _ = decode(program, path, "--entropy", "cpu")
+    got, _, text = decode(program, path, "--entropy", "gpu")
+    found = re.search(r"(\d+) pictures, (\d+) given back", text)
+    counts = tuple(map(int, found.groups())) if found else (0, 0)
+    print(f"of a low rate: {counts[0]} pictures by the device, {counts[1]} given back")
+    if differ(got, want) or counts[1] or not counts[0]:
+        failures.append(f"{path}: other frames of a low rate, or some given back: "
+                        f"{told(got, text)}")
+
+
 def check(program, path, rooms, total):
     want, _, _ = decode(program, path, "--entropy", "cpu")
     for queues, room in rooms:
@@ -87,6 +103,7 @@ def main():
             check(program, path, (ALL, SOME) + (NONE,) * (i == 0), total)
             check(program, damaged(path, rng), (ALL, SOME), total)
         check_slabs(program, f"{folder}/large.264")
+        check_low_rate(program, f"{folder}/low.264")
     for (queues, room), (pictures, stayed) in total.items():
         print(f"PELTON_QUEUES={queues}, room {f'of {room} KiB' if room else 'for all'}: {pictures} "
               f"pictures by the device, coefficients of {stayed} stayed there")

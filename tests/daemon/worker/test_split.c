@@ -383,11 +383,17 @@ static void test_units(void **state)
 {
     struct h264_sps sps = {.chroma_format_idc = 1};
     struct h264_picture pic = {.sps = &sps, .mb_count = 100, .bytes_size = 100, .slice_count = 2};
-    assert_int_equal(split_blocks(&pic), 160 + 2 * 384);
+    struct split_capacity c = {.picture_blocks = 2399};
+    assert_int_equal(split_blocks(&c, &pic), 160 + 2 * 384);
     pic.bytes_size = 100000; /* never more than the macroblocks can take */
-    assert_int_equal(split_blocks(&pic), 2400);
+    assert_int_equal(split_blocks(&c, &pic), 2400);
     sps.chroma_format_idc = 0;
-    assert_int_equal(split_blocks(&pic), 1600);
+    assert_int_equal(split_blocks(&c, &pic), 1600);
+    pic.bytes_size = 100; /* as there is room for all */
+    assert_int_equal(split_blocks(&c, &pic), 1600);
+    sps.chroma_format_idc = 1;
+    c.picture_blocks = 2400;
+    assert_int_equal(split_blocks(&c, &pic), 2400);
 }
 
 /* The CPU would be there first: nothing is taken, whatever is left. */
