@@ -3,14 +3,15 @@
 """Random clips of many files: clips and frames a second, and pictures decoded for each frame.
 
   clips_speed.py [--clips N] [--files N] [--frames N] [--stride N] [--processes N] [--readers N]
-                 [--batch | --steps] [--socket PATH] CLIP...
+                 [--slots N] [--checked N] [--batch | --steps] [--socket PATH] CLIP...
 
 Copies of the clips stand for many files. Readers are threads, so many in each process; each has one
 clip at a time. A first round makes the indexes. The second one is timed, and counts frames alone.
-The third one reads the same clips again, and compares each frame with a decode of the whole file,
-by hashes. With --batch a clip is one array of frames. --steps tells how long each step towards a
-frame takes, and what the reader does with it. Without --socket each process has a daemon of
-its own. A daemon needs as many streams as there are readers. Exit code 1: a frame differs.
+The third one reads the same clips again, or N of them with --checked, and compares each frame with
+a decode of the whole file, by hashes. With --batch a clip is one array of frames. --steps tells how
+long each step towards a frame takes, and what the reader does with it. Without --socket each
+process has a daemon of its own. A daemon needs as many streams as there are readers. Exit code 1: a
+frame differs.
 """
 import argparse, multiprocessing, os, random, shutil, statistics, sys, tempfile, threading, time
 
@@ -27,15 +28,16 @@ def hashes(stream):
         return out
 
 
-def take(job, batch, steps=None):
+def take(job, args, steps=None):
     """Frames, pictures, seconds until the answer, the first and the last frame. steps gets the
     times of each frame."""
     path, numbers = job
     begin, n, first = time.monotonic(), 0, 0.0
-    with pelton.open(path, at=numbers, batch=len(numbers) if batch else 1) as stream:
+    batch = len(numbers) if args.batch else 1
+    with pelton.open(path, at=numbers, batch=batch, slots=args.slots) as stream:
         opened = time.monotonic()
         for got in stream:
-            n += len(got) if batch else 1
+            n += len(got) if isinstance(got, pelton.Batch) else 1
             first = first or time.monotonic()
             if steps is not None:
                 steps.append({"received": got.received_ns, **got.steps, "decoded": got.decoded_ns,
@@ -72,17 +74,18 @@ def use(socket):
 
 def process_main(jobs, args, gate, out):
     use(args.socket)
-    each(jobs[:1], 1, lambda job: take(job, args.batch)) # the connection
+    each(jobs[:1], 1, lambda job: take(job, args)) # the connection
     gate.wait()
     begin, steps = time.monotonic(), [] if args.steps else None
-    rows = each(jobs, args.readers, lambda job: take(job, args.batch, steps))
+    rows = each(jobs, args.readers, lambda job: take(job, args, steps))
     out.put((begin, time.monotonic(), rows, steps or []))
     gate.wait()
-    out.put(each(jobs, args.readers, lambda job: hashes(pelton.open(job[0], at=job[1]))))
+    checked = jobs[:args.checked // args.processes] if args.checked else jobs
+    out.put(each(checked, args.readers, lambda job: hashes(pelton.open(job[0], at=job[1]))))
 
 
 def rounds(jobs, args):
-    """Seconds of the timed round, its rows, and the hashes of each job."""
+    """Seconds of the timed round, its rows, and the hashes of each job that is checked."""
     context = multiprocessing.get_context("spawn")
     shares = [jobs[n::args.processes] for n in range(args.processes)]
     gate, outs = context.Barrier(args.processes), [context.Queue() for _ in shares]
@@ -94,7 +97,8 @@ def rounds(jobs, args):
     seconds = max(t[1] for t in timed) - min(t[0] for t in timed)
     got = [None] * len(jobs)
     for n, out in enumerate(outs):
-        got[n::args.processes] = out.get()
+        for i, frames in enumerate(out.get()):
+            got[n + i * args.processes] = frames
     for process in started:
         process.join()
     return seconds, [row for t in timed for row in t[2]], got, [s for t in timed for s in t[3]]
@@ -117,7 +121,8 @@ def print_steps(frames):
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     for name, value in (("clips", 1000), ("files", 200), ("frames", 16), ("stride", 2),
-                        ("processes", 1), ("readers", 16)):
+                        ("processes", 1), ("readers", 16), ("slots", 0),
+                        ("checked", 0)):
         p.add_argument("--" + name, type=int, default=value)
     what = p.add_mutually_exclusive_group()
     what.add_argument("--batch", action="store_true")
@@ -134,7 +139,7 @@ def main():
             files.append((f"{folder}/{i}.mp4", a.clip[i % len(a.clip)]))
             shutil.copy(files[-1][1], files[-1][0])
         begin = time.monotonic()
-        each([(f, [0]) for f, _ in files], a.readers, lambda job: take(job, False))
+        each([(f, [0]) for f, _ in files], a.readers, lambda job: take(job, a))
         print(f"indexes of {a.files} files: {time.monotonic() - begin:.2f} s", flush=True)
         for _ in range(a.clips):
             file, clip = rng.choice(files)
@@ -142,14 +147,16 @@ def main():
             jobs.append((file, range(first, first + a.frames * a.stride, a.stride)))
             clip_of.append(clip)
         seconds, rows, got, steps = rounds(jobs, a)
-    bad = sum(g != [whole[clip][n] for n in job[1]] for g, job, clip in zip(got, jobs, clip_of))
+    bad = sum(g != [whole[clip][n] for n in job[1]] for g, job, clip in zip(got, jobs, clip_of)
+              if g is not None)
+    checked = sum(g is not None for g in got)
     frames, pictures = (sum(row[i] for row in rows) for i in (0, 1))
     answer, first, last = (1000 * statistics.median(row[i] for row in rows) for i in (2, 3, 4))
     size = sum(os.path.getsize(c) / len(whole[c]) for c in a.clip) / len(a.clip)
     print(f"{a.clips} clips of {a.frames} frames, {size / 1000:.0f} kB a picture of the files: "
           f"{a.clips / seconds:.1f} clips/s, {frames / seconds:.0f} frames/s, "
           f"{pictures / frames:.2f} pictures a frame; median of answer, first, last frame: "
-          f"{answer:.1f}, {first:.1f}, {last:.1f} ms; {bad} differ")
+          f"{answer:.1f}, {first:.1f}, {last:.1f} ms; {bad} of {checked} differ")
     print_steps(steps)
     sys.exit(bool(bad) or frames != a.clips * a.frames)
 
