@@ -57,6 +57,10 @@ def interface(daemon, path):
     with pelton.open(path, socket=daemon.socket, batch=4, at=[19, 3, 3, 5, 0, 7]) as s:
         equal([b.numbers.tolist() for b in s], [[19, 3, 3, 5], [0, 7]], "frames by numbers")
     open_ = lambda **wish: pelton.open(path, socket=daemon.socket, **wish)
+    for at, slots in (([19, 3, 3], 3), ([19, 3, 3, 5], 6)): # kept pools may be larger
+        with pelton.open(path, socket=daemon.socket, batch=3, at=at) as s:
+            got = [n for b in s for n in b.numbers.tolist()]
+            equal((got, s.slots), (at, slots), "no more batches than a clip has")
     raises(pelton.UsageError, lambda: open_(batch=257), "257")
     raises(pelton.UsageError, lambda: open_(batch=2, policy="latest"), "batch is 2")
     raises(pelton.UsageError, lambda: open_(batch=2, encoded=True), "batch is 2")

@@ -238,11 +238,14 @@ static uint64_t frames_most(const struct pelton_open_params *p)
     return p->max_frames && p->max_frames < wanted ? p->max_frames : wanted;
 }
 
-/* Whole batches: the reader holds one, one waits for it, and one is filled. */
-static uint32_t pool_batches(const struct session *s, uint32_t slots, uint32_t batch)
+/* Whole batches: the reader holds one, one waits for it, and one is filled. A clip of one batch
+ * needs no other. */
+static uint32_t pool_batches(const struct session *s, uint32_t slots, uint32_t batch, uint64_t most)
 {
     uint32_t least = s->params.depth ? 2 : 3, batches = (slots + batch - 1) / batch;
-    return batch * (batches < least ? least : batches);
+    uint64_t whole = most / batch + (most % batch > 0);
+    batches = batches < least ? least : batches;
+    return batch * (whole < batches ? (uint32_t)whole : batches);
 }
 
 bool session_start_pool(struct session *s, const struct feed_format *format,
@@ -263,7 +266,7 @@ bool session_start_pool(struct session *s, const struct feed_format *format,
         params.format.slots = (uint32_t)most;
     if (s->params.output.batch > 1) {
         params.format.batch = s->params.output.batch;
-        params.format.slots = pool_batches(s, params.format.slots, params.format.batch);
+        params.format.slots = pool_batches(s, params.format.slots, params.format.batch, most);
     }
     struct pool *kept = s->lavc ? NULL : pools_take_kept(s->engine, s->sub.user.reader, &params);
     if (!kept)
