@@ -26,7 +26,7 @@
 #define WINDOW_NEED_LAST         8
 /* half of what the GPU may have in work: as many wait or are in work | measured: 3, 6 */
 #define WINDOW_GPU_HALVES        6
-#define WINDOW_GPU_HALVES_ALONE  4              /* the same for one stream | simulated */
+#define WINDOW_GPU_HALVES_ALONE  6              /* the same for one stream | measured: 20M */
 /* 1/n of a picture's arrays: its bytes | by design: upper estimate */
 #define WINDOW_WAITING_PART      16
 /* 1/n of a picture's arrays: on device | measured */
@@ -55,8 +55,9 @@
 #define SPLIT_BATCHES            8              /* in work, where memory is not short | measured */
 /* the same beside coders where memory is short of so many | simulated: CRF 23 in 1.5 GB */
 #define SPLIT_BATCHES_NARROW     4
-/* the same, one stream, if they are whole; as many pictures in more batches | simulated */
-#define SPLIT_BATCHES_ALONE      4
+/* the same, one stream, if they are whole; as many pictures in more batches | measured: 4, 5, 7, 8
+ */
+#define SPLIT_BATCHES_ALONE      8
 /* the same while reconstruction is behind | simulated */
 #define SPLIT_BATCHES_BEHIND     2
 /* READY pictures that wait for no other: it is behind | by design: four batches */

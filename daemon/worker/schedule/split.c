@@ -40,6 +40,13 @@ uint32_t split_batches(const struct schedule *s, const struct split_capacity *c,
     return behind && most > SPLIT_BATCHES_BEHIND ? SPLIT_BATCHES_BEHIND : most;
 }
 
+/* One stream has too few pictures of a like size to fill shared subgroups, and the chain of its
+ * pictures leaves the device room. */
+uint32_t split_share(const struct schedule *s)
+{
+    return tuned(s->setting.tuning.share, s->at_work_count < 2 && !s->split.all ? 1 : 0);
+}
+
 uint32_t split_next_pictures(const struct schedule *s, const struct split_capacity *c,
                              uint32_t mb_count)
 {

@@ -36,6 +36,8 @@ uint32_t split_blocks(const struct split_capacity *c, const struct h264_picture 
  * packed levels. */
 uint32_t split_coder_blocks(const struct h264_picture *pic);
 uint32_t split_coder_words(const struct h264_picture *pic);
+/* Slices that share a subgroup of the device; 0: by how many are in work (gpu_entropy_share). */
+uint32_t split_share(const struct schedule *s);
 /* Pictures of so many macroblocks that a batch holds. */
 uint32_t split_batch_pictures(const struct split_capacity *c, uint32_t mb_count);
 /* The same of the next batch: a few will do before one is measured. */

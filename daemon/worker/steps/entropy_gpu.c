@@ -107,8 +107,6 @@ static bool entropy_gpu_open(struct entropy_gpu *g)
     int err = gpu_entropy_create(e->gpu, &params, &gpu);
     if (!err)
         err = gpu_entropy_prepare(gpu, cavlc);
-    if (!err)
-        gpu_entropy_share(gpu, e->schedule.setting.tuning.share);
     limit = limit ? limit : split_resident_limit(&e->schedule.setting);
     struct resident *resident = resident_create(e->gpu, limit);
     g->arrays = array_maker_start(&e->memory, resident);
@@ -250,6 +248,7 @@ static bool batch_begin(struct entropy_gpu *g)
     entropy_sums_look(&g->sum, wait, busy, busy || e->schedule.entropy.first, now_ns());
     if (wait != ENTROPY_BEGUN)
         return false;
+    gpu_entropy_share(g->gpu, split_share(&e->schedule));
     engine_unlock(e);
     int err = entropy_batch_submit(g, b);
     if (err)

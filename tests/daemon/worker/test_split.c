@@ -234,15 +234,30 @@ static void test_resident(void **state)
     assert_int_equal(split_resident_limit(&set), gib);
 }
 
-/* One stream has fewer in work, unless the GPU is to do all. */
-static void test_batches(void **state)
+/* Slices of one stream do not share subgroups. */
+static void test_share(void **state)
 {
     struct schedule s = {.at_work_count = 1};
+    assert_int_equal(split_share(&s), 1);
+    s.at_work_count = 2;
+    assert_int_equal(split_share(&s), 0);
+    s.setting.tuning.share = 4;
+    assert_int_equal(split_share(&s), 4);
+    s.setting.tuning.share = 0;
+    s.at_work_count = 1;
+    s.split.all = true;
+    assert_int_equal(split_share(&s), 0);
+}
+
+/* One stream may have fewer in work, unless the GPU is to do all. */
+static void test_batches(void **state)
+{
+    struct schedule s = {.at_work_count = 1, .setting.tuning.alone = 3};
     struct split_capacity c = {.batches = SPLIT_BATCHES, .pictures = SPLIT_PICTURES};
-    assert_int_equal(split_batches(&s, &c, 0), SPLIT_BATCHES_ALONE);
-    assert_int_equal(split_batches(&s, &c, SPLIT_PICTURES_WHOLE), SPLIT_BATCHES_ALONE);
+    assert_int_equal(split_batches(&s, &c, 0), 3);
+    assert_int_equal(split_batches(&s, &c, SPLIT_PICTURES_WHOLE), 3);
     /* half as many pictures in each, twice as many of them */
-    assert_int_equal(split_batches(&s, &c, SPLIT_PICTURES_WHOLE / 2), 2 * SPLIT_BATCHES_ALONE);
+    assert_int_equal(split_batches(&s, &c, SPLIT_PICTURES_WHOLE / 2), 6);
     assert_int_equal(split_batches(&s, &c, 1), SPLIT_BATCHES);
     s.at_work_count = 2;
     assert_int_equal(split_batches(&s, &c, 0), SPLIT_BATCHES);
@@ -539,6 +554,7 @@ int main(void)
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_capacity),
         cmocka_unit_test(test_units),
+        cmocka_unit_test(test_share),
         cmocka_unit_test(test_results_wait),
         cmocka_unit_test(test_resident),
         cmocka_unit_test(test_batches),

@@ -72,10 +72,10 @@ static int compare_slices(const void *a, const void *b)
 /* Slices of a subgroup, as gpu_entropy_round.c chooses them when the batch begins. */
 static uint32_t share_of(const struct sim_batch *b)
 {
-    uint32_t slices = b->count;
+    uint32_t slices = b->count, share = split_share(&sim.s);
     for (uint32_t i = 0; i < SPLIT_BATCHES; i++)
         slices += sim.batches[i].works ? sim.batches[i].count - sim.batches[i].at : 0;
-    return slices > ENT_ALONE ? ENT_SHARE_MOST : 1;
+    return tuned(share, slices > ENT_ALONE ? ENT_SHARE_MOST : 1);
 }
 
 /* Threads of a subgroup wait for each other. */

@@ -154,7 +154,7 @@ static const struct check {
     {&m20, 16, 0, 0, ALIKE, 1.15},
     {&m20, 1, 0, 0, ALIKE ",alone=3,halves_alone=3", 1.2},
     /* the GPU is in time although its batches are narrow */
-    {&crf23, 1, 1536, 1024, "wait=1", 1.03},
+    {&crf23, 1, 1536, 1024, "wait=1,halves_alone=4", 1.03},
     /* and they have enough memory */
     {&crf23, 1, 1536, 1024, "kept=3,part=6", 1.06},
     {&crf23, 16, 1024, 1024, "kept=3,part=6", 1.05},
