@@ -177,16 +177,6 @@ bool resident_short(struct resident *r, uint64_t bytes)
     return is_short;
 }
 
-uint64_t resident_left(struct resident *r, uint64_t *most)
-{
-    uv_mutex_lock(&r->lock);
-    uint64_t pieces = r->full ? 0 : PIECES - r->piece_count;
-    uint64_t left = r->held - r->used + pieces * r->piece_bytes;
-    *most = left + r->used;
-    uv_mutex_unlock(&r->lock);
-    return left;
-}
-
 bool resident_provide(struct resident *r, uint64_t bytes)
 {
     uv_mutex_lock(&r->grows);

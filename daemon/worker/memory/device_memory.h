@@ -26,8 +26,6 @@ struct resident;
 struct resident *resident_create(struct gpu *gpu, uint64_t limit);
 /* Fewer than `bytes` are free, and one more piece may be had. Thread: any. */
 bool resident_short(struct resident *r, uint64_t bytes);
-/* Bytes that are free or may be had yet; *most: with what is in use. Thread: any. */
-uint64_t resident_left(struct resident *r, uint64_t *most);
 /* Takes one more piece if resident_short; false: none was taken. Thread: any, while get goes on. */
 bool resident_provide(struct resident *r, uint64_t bytes);
 /* Gives back pieces in which nothing lies. Thread: any. NULL allowed. */

@@ -173,19 +173,6 @@ bool split_worth(const struct schedule *s)
            split_joins(s);
 }
 
-/* What waits on the device for reconstruction leaves it first: results that have no room there
- * cross the bus twice. Where the room is for few batches, that is better than a GPU without work.
- */
-bool split_results_wait(const struct schedule *s, const struct split_capacity *c, uint64_t bytes,
-                        const struct split_results *room)
-{
-    const struct entropy_queue *q = &s->entropy;
-    if (s->split.all || !q->count)
-        return false;
-    bytes += q->bytes / q->count * split_room(s, c);
-    return bytes * SPLIT_COEFF_BYTES > room->left && bytes * SPLIT_COEFF_BYTES <= room->most / 2;
-}
-
 /* ---- the choice ---- */
 
 /* room: of a batch, less what it takes. */

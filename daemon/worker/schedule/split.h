@@ -59,14 +59,6 @@ bool split_is_late(const struct schedule *s, const struct picture *p);
 void split_learn(struct schedule *s, uint32_t late);
 /* The queue is so long that the GPU may be of use, and encoders do not need it more. */
 bool split_worth(const struct schedule *s);
-/* Room of the device for results: bytes that are left, and all. */
-struct split_results {
-    uint64_t left, most;
-};
-/* No batch begins, as its results might have no room beside those of so many bytes of slices in
- * work. */
-bool split_results_wait(const struct schedule *s, const struct split_capacity *c, uint64_t bytes,
-                        const struct split_results *room);
 /* There is no memory for a batch: the coders decode what waits for the GPU. */
 void split_leave(struct schedule *s);
 /* Pictures for one batch leave the queue: at most c->pictures. *largest: the largest weight of a

@@ -163,19 +163,6 @@ static bool arrays_ready(struct entropy_gpu *g)
                              count * (q->bytes / q->count * SPLIT_COEFF_BYTES + records));
 }
 
-/* With the lock. */
-static bool results_wait(const struct entropy_gpu *g)
-{
-    struct split_results room;
-    uint64_t bytes = 0;
-    if (!g->resident)
-        return false;
-    room.left = resident_left(g->resident, &room.most);
-    for (uint32_t i = 0; i < g->capacity.batches; i++)
-        bytes += g->batches[i].phase == BATCH_DECODING ? g->batches[i].bytes : 0;
-    return split_results_wait(&g->engine->schedule, &g->capacity, bytes, &room);
-}
-
 /* Bytes of the device that sessions are charged for. With the lock. */
 static void entropy_gpu_count(struct entropy_gpu *g)
 {
@@ -222,8 +209,6 @@ static enum entropy_wait next_batch(struct entropy_gpu *g, struct entropy_batch 
         return ENTROPY_WAIT_BATCH;
     if (!s->entropy.first)
         return ENTROPY_WAIT_PICTURES;
-    if (results_wait(g))
-        return ENTROPY_WAIT_KEPT;
     if (!arrays_ready(g))
         return ENTROPY_WAIT_ARRAYS;
     if (!next_work(g)) {

@@ -18,7 +18,7 @@ enum entropy_wait {
     ENTROPY_WAIT_PICTURES, /* too little waits in the queue */
     ENTROPY_WAIT_ARRAYS,   /* arrays for results are being made */
     ENTROPY_WAIT_MEMORY,   /* no memory for one more batch */
-    ENTROPY_WAIT_KEPT,     /* decoded pictures fill their memory, or will */
+    ENTROPY_WAIT_KEPT,     /* decoded pictures fill their part of the look-ahead */
     ENTROPY_WAIT_FAR,      /* too few pictures are far enough ahead */
     ENTROPY_WAITS
 };

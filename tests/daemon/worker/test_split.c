@@ -411,28 +411,6 @@ static void test_units(void **state)
     assert_int_equal(split_blocks(&c, &pic), 2400);
 }
 
-/* 20 pictures of 1000 bytes wait; a batch of 16 of them has results of 512,000 bytes. */
-static void test_results_wait(void **state)
-{
-    struct world *w = world(20);
-    struct split_results room = {.left = 512000, .most = 2 * 512000};
-    w->s.at_work_count = 2;
-    assert_false(split_results_wait(&w->s, &capacity, 0, &room));
-    room.left--;
-    assert_true(split_results_wait(&w->s, &capacity, 0, &room));
-    assert_false(split_results_wait(&w->s, &capacity, 1000, &room)); /* never room for two */
-    room.most = 4 * 512000;
-    room.left = 544000;
-    assert_false(split_results_wait(&w->s, &capacity, 1000, &room));
-    assert_true(split_results_wait(&w->s, &capacity, 1001, &room));
-    w->s.split.all = true;
-    assert_false(split_results_wait(&w->s, &capacity, 1001, &room));
-    free(w);
-    w = world(0);
-    assert_false(split_results_wait(&w->s, &capacity, 1001, &room));
-    free(w);
-}
-
 /* The CPU would be there first: nothing is taken, whatever is left. */
 static void test_the_end_of_a_file(void **state)
 {
@@ -555,7 +533,6 @@ int main(void)
         cmocka_unit_test(test_capacity),
         cmocka_unit_test(test_units),
         cmocka_unit_test(test_share),
-        cmocka_unit_test(test_results_wait),
         cmocka_unit_test(test_resident),
         cmocka_unit_test(test_batches),
         cmocka_unit_test(test_worth),
