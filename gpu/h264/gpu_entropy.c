@@ -71,6 +71,14 @@ bool gpu_entropy_picture_ok(const struct gpu_entropy_batch *b, uint32_t picture,
     return true;
 }
 
+bool gpu_entropy_picture_full(const struct gpu_entropy_batch *b, uint32_t picture)
+{
+    if (b->state < BATCH_DECODED || picture >= b->picture_count)
+        return false;
+    const struct batch_picture *pic = &b->pictures[picture];
+    return pic->failed && pic->coeff_blocks > pic->coeff_block_most;
+}
+
 double gpu_entropy_seconds(const struct gpu_entropy_batch *b)
 {
     return b->state < BATCH_DECODED ? 0 : b->seconds;

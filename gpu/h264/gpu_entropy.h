@@ -93,6 +93,8 @@ void gpu_entropy_trim(struct gpu_entropy *e);
 
 /* After poll returned 0: the device's seconds for the rounds that it took part in, without the
  * fills before them. 0 without gpu_params.timestamps. */
+/* It is not ok, and has more coefficient blocks than it had room for. */
+bool gpu_entropy_picture_full(const struct gpu_entropy_batch *b, uint32_t picture);
 double gpu_entropy_seconds(const struct gpu_entropy_batch *b);
 
 #endif

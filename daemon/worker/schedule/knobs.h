@@ -93,6 +93,8 @@
 #define SPLIT_BLOCK_BYTES        32             /* bytes of a block | by design: 16 int16_t */
 /* blocks for 5 bytes of slices | measured: 0.7 to 1.0 a byte, more in 1 % of pictures */
 #define SPLIT_BLOCKS_PER_5_BYTES 8
+/* times that a stream's are doubled | by design: an intra picture of the lowest rate */
+#define SPLIT_FEW_BLOCKS         2
 /* blocks for 4 bytes of a slice, where more are made as needed | measured: 0.7 to 1.0 a byte */
 #define SPLIT_CODER_BLOCKS_PER_4_BYTES 5
 /* words of packed levels for a byte of a slice, where more are made as needed | measured: 0.9 */

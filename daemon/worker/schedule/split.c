@@ -180,7 +180,7 @@ static bool room_takes(struct split_capacity *room, const struct picture *p)
 {
     const struct h264_picture *pic = p->pic;
     uint64_t bytes = p->entropy.bytes + (uint64_t)pic->slice_count * SPLIT_SLICE_PADDING;
-    uint32_t blocks = split_blocks(room, pic);
+    uint32_t blocks = split_blocks(room, p);
     if (pic->mb_count > room->mbs || bytes > room->bytes || pic->slice_count > room->slices ||
         blocks > room->coeff_blocks)
         return false;
@@ -278,7 +278,7 @@ static void split_window_add(struct split_window *w, const struct split_capacity
 {
     uint64_t one = (uint64_t)(int64_t)sign, padding = SPLIT_SLICE_PADDING * p->pic->slice_count;
     w->mbs += one * p->pic->mb_count;
-    w->blocks += one * split_blocks(room, p->pic);
+    w->blocks += one * split_blocks(room, p);
     w->bytes += one * (p->entropy.bytes + padding);
     w->slices += one * p->pic->slice_count;
     w->weight += one * p->entropy.largest_slice;

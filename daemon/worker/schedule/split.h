@@ -31,7 +31,9 @@ struct split_capacity split_capacity_of(const struct schedule_setting *setting, 
  * stream leaves the GPU less to choose from. */
 uint32_t split_batches(const struct schedule *s, const struct split_capacity *c, uint32_t held);
 /* The most blocks of coefficients that the picture may take of a batch. */
-uint32_t split_blocks(const struct split_capacity *c, const struct h264_picture *pic);
+uint32_t split_blocks(const struct split_capacity *c, const struct picture *p);
+/* They were too few: later pictures of the stream may take twice as many. */
+void split_note_full(struct picture *p);
 /* The blocks that a picture of one slice has room for before a coder decodes it; and the words of
  * packed levels. */
 uint32_t split_coder_blocks(const struct h264_picture *pic);

@@ -118,15 +118,23 @@ uint32_t split_batch_pictures(const struct split_capacity *c, uint32_t mb_count)
 
 /* By its bytes, as a large picture of few bits has few blocks. A small one may have them all: at
  * low rates a byte is two blocks and more, as each has a level or two. */
-uint32_t split_blocks(const struct split_capacity *c, const struct h264_picture *pic)
+uint32_t split_blocks(const struct split_capacity *c, const struct picture *p)
 {
+    const struct h264_picture *pic = p->pic;
     uint64_t a_mb = pic->sps->chroma_format_idc ? SPLIT_MB_BLOCKS : SPLIT_MB_BLOCKS_GREY;
     uint64_t most = pic->mb_count * a_mb;
     if (most <= c->picture_blocks)
         return (uint32_t)most;
     uint64_t blocks = (uint64_t)pic->bytes_size * SPLIT_BLOCKS_PER_5_BYTES / 5 +
                       (uint64_t)pic->slice_count * SPLIT_SLICE_BLOCKS;
+    blocks <<= p->window->few_blocks;
     return (uint32_t)(blocks < most ? blocks : most);
+}
+
+void split_note_full(struct picture *p)
+{
+    struct window *w = p->window;
+    w->few_blocks += w->few_blocks < SPLIT_FEW_BLOCKS;
 }
 
 uint32_t split_coder_blocks(const struct h264_picture *pic)

@@ -102,6 +102,7 @@ struct window {
     uint64_t read_until;           /* `created` up to which records are likely read (WINDOW_READ) */
     struct window_arrays arrays;
     struct window_slots slots;
+    uint32_t few_blocks; /* times that a picture had too few on the GPU (split_note_full) */
     struct output *outputs, **outputs_tail;
 
     struct window_work work;

@@ -65,6 +65,8 @@ void entropy_batch_settle(struct entropy_gpu *g, struct entropy_batch *b)
     for (uint32_t i = 0; i < b->count; i++) {
         struct picture *p = b->parts[i].picture;
         late += split_is_late(s, p);
+        if (b->parts[i].full)
+            split_note_full(p);
         session_of(p->window)->stats.bytes_over_bus += bytes_over_bus(b, i);
         if (b->parts[i].coeff_blocks)
             gpu_entropy_done(s, p, b->parts[i].coeff_blocks, now);
@@ -122,7 +124,7 @@ int entropy_batch_submit(struct entropy_gpu *g, struct entropy_batch *b)
     for (uint32_t i = 0; i < b->count; i++) {
         const struct h264_picture *pic = b->parts[i].picture->pic;
         uint32_t *index = &b->parts[i].index;
-        uint32_t blocks = split_blocks(&g->capacity, pic);
+        uint32_t blocks = split_blocks(&g->capacity, b->parts[i].picture);
         if (gpu_entropy_add_picture(b->work, pic->mb_count, blocks, index))
             *index = UINT32_MAX;
         else
@@ -160,8 +162,10 @@ static int fetch_picture(struct entropy_gpu *g, struct entropy_batch *b, uint32_
     struct picture *p = b->parts[i].picture;
     const struct h264_arrays *arrays = &p->pic->arrays;
     uint32_t blocks;
-    if (b->parts[i].index == UINT32_MAX ||
-        !gpu_entropy_picture_ok(b->work, b->parts[i].index, &blocks))
+    if (b->parts[i].index == UINT32_MAX)
+        return GPU_OK;
+    b->parts[i].full = gpu_entropy_picture_full(b->work, b->parts[i].index);
+    if (!gpu_entropy_picture_ok(b->work, b->parts[i].index, &blocks))
         return GPU_OK;
     blocks = blocks ? blocks : 1;
     bool kept = motion_gpu_keep(g->motion, p);
@@ -243,6 +247,7 @@ bool entropy_batch_fill(struct entropy_gpu *g, struct entropy_batch *b)
     for (uint32_t i = 0; i < b->count; i++) {
         b->parts[i].picture = pictures[i];
         b->parts[i].coeff_blocks = 0;
+        b->parts[i].full = false;
         b->parts[i].records = b->parts[i].coeffs = LIVES_NOWHERE;
         b->bytes += pictures[i]->entropy.bytes;
     }

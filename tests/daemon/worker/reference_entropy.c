@@ -301,6 +301,12 @@ bool gpu_entropy_picture_ok(const struct gpu_entropy_batch *b, uint32_t picture,
     return b->parts[picture].ok;
 }
 
+/* Slices make as many as they need. */
+bool gpu_entropy_picture_full(const struct gpu_entropy_batch *b, uint32_t picture)
+{
+    return false;
+}
+
 int gpu_entropy_fetch(struct gpu_entropy_batch *b, uint32_t picture,
                       const struct gpu_entropy_target *to)
 {

@@ -398,17 +398,26 @@ static void test_units(void **state)
 {
     struct h264_sps sps = {.chroma_format_idc = 1};
     struct h264_picture pic = {.sps = &sps, .mb_count = 100, .bytes_size = 100, .slice_count = 2};
+    struct window window = {0};
+    struct picture p = {.pic = &pic, .window = &window};
     struct split_capacity c = {.picture_blocks = 2399};
-    assert_int_equal(split_blocks(&c, &pic), 160 + 2 * 384);
+    assert_int_equal(split_blocks(&c, &p), 160 + 2 * 384);
+    split_note_full(&p); /* later ones have twice as many, and at last four times */
+    assert_int_equal(split_blocks(&c, &p), 2 * (160 + 2 * 384));
+    split_note_full(&p);
+    split_note_full(&p);
+    pic.slice_count = 1;
+    assert_int_equal(split_blocks(&c, &p), 4 * (160 + 384));
+    window.few_blocks = 0;
     pic.bytes_size = 100000; /* never more than the macroblocks can take */
-    assert_int_equal(split_blocks(&c, &pic), 2400);
+    assert_int_equal(split_blocks(&c, &p), 2400);
     sps.chroma_format_idc = 0;
-    assert_int_equal(split_blocks(&c, &pic), 1600);
+    assert_int_equal(split_blocks(&c, &p), 1600);
     pic.bytes_size = 100; /* as there is room for all */
-    assert_int_equal(split_blocks(&c, &pic), 1600);
+    assert_int_equal(split_blocks(&c, &p), 1600);
     sps.chroma_format_idc = 1;
     c.picture_blocks = 2400;
-    assert_int_equal(split_blocks(&c, &pic), 2400);
+    assert_int_equal(split_blocks(&c, &p), 2400);
 }
 
 /* The CPU would be there first: nothing is taken, whatever is left. */
