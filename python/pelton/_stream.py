@@ -250,10 +250,10 @@ class Stream:
     def _wait(self, deadline: float) -> None:
         ready = lambda: self._run() or self._end is not None
         self._settle_all()
-        if self._exhausted():
+        if self._exhausted() and not self._last:
             gc.collect()  # frames in cycles hold their slots until then
             self._settle_all()
-            if self._exhausted() and not self._last:
+            if self._exhausted():
                 if self._conn.wait(ready, min(deadline, time.monotonic() + END_S)):
                     return
                 if self._exhausted():

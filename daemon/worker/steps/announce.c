@@ -238,11 +238,12 @@ static uint64_t frames_most(const struct pelton_open_params *p)
     return p->max_frames && p->max_frames < wanted ? p->max_frames : wanted;
 }
 
-/* Whole batches: the reader holds one, one waits for it, and one is filled. A clip of one batch
- * needs no other. */
+/* Whole batches: the reader holds one, one waits for it, and one is filled. Large ones take long to
+ * fill, so none waits. A clip of one batch needs no other. */
 static uint32_t pool_batches(const struct session *s, uint32_t slots, uint32_t batch, uint64_t most)
 {
-    uint32_t least = s->params.depth ? 2 : 3, batches = (slots + batch - 1) / batch;
+    uint32_t least = s->params.depth || batch > POOL_DEPTH_MOST ? 2 : 3,
+             batches = (slots + batch - 1) / batch;
     uint64_t whole = most / batch + (most % batch > 0);
     batches = batches < least ? least : batches;
     return batch * (whole < batches ? (uint32_t)whole : batches);
