@@ -20,7 +20,7 @@
 #define WINDOW_AHEAD_LEAST       128            /* pictures, of all windows | measured, 1 stream */
 /* pictures, of all windows | measured, 64 streams */
 #define WINDOW_AHEAD_MOST        1024
-/* times these two, and slots, where pictures are smaller than 1920x1088 | not measured: 1 */
+/* times these two, and slots, where pictures are smaller than 1920x1088 | measured, clips: 1, 4 */
 #define WINDOW_SMALL             1
 /* 1/n of the estimate of a picture's arrays is the last picture's | by design */
 #define WINDOW_NEED_LAST         8
