@@ -70,6 +70,8 @@ int gpu_entropy_wait(struct gpu_entropy *e, uint64_t timeout_ns);
  * the number of coefficient blocks. */
 bool gpu_entropy_picture_ok(const struct gpu_entropy_batch *b, uint32_t picture,
                             uint32_t *coeff_blocks);
+/* It is not ok, and has more coefficient blocks than it had room for. */
+bool gpu_entropy_picture_full(const struct gpu_entropy_batch *b, uint32_t picture);
 
 /* The targets of a picture's arrays: mb_count entries, and the blocks of gpu_entropy_picture_ok.
  * The device writes into arenas by itself, and into device arenas without the bus. gpu_entropy_poll
@@ -93,8 +95,6 @@ void gpu_entropy_trim(struct gpu_entropy *e);
 
 /* After poll returned 0: the device's seconds for the rounds that it took part in, without the
  * fills before them. 0 without gpu_params.timestamps. */
-/* It is not ok, and has more coefficient blocks than it had room for. */
-bool gpu_entropy_picture_full(const struct gpu_entropy_batch *b, uint32_t picture);
 double gpu_entropy_seconds(const struct gpu_entropy_batch *b);
 
 #endif

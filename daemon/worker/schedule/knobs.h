@@ -55,8 +55,7 @@
 #define SPLIT_BATCHES            8              /* in work, where memory is not short | measured */
 /* the same beside coders where memory is short of so many | simulated: CRF 23 in 1.5 GB */
 #define SPLIT_BATCHES_NARROW     4
-/* the same, one stream, if they are whole; as many pictures in more batches | measured: 4, 5, 7, 8
- */
+/* the same, one stream, if they are whole; as many pictures in more of them | measured: 4, 5, 7 */
 #define SPLIT_BATCHES_ALONE      8
 /* the same while reconstruction is behind | simulated */
 #define SPLIT_BATCHES_BEHIND     2
