@@ -55,10 +55,13 @@ error:
 int gpu_entropy_wait(struct gpu_entropy *e, uint64_t timeout_ns)
 {
     struct gpu_point points[GPU_POINTS];
+    const uint64_t due = gpu_entropy_due_ns(e);
     uint32_t count = gpu_work_oldest(e->work, &points[0]);
     for (uint32_t i = 0; i < e->batch_count && count < GPU_POINTS; i++)
         if (e->batches[i].state == BATCH_FETCHING)
             count += gpu_work_oldest(e->batches[i].work, &points[count]);
+    if (due && due < timeout_ns)
+        timeout_ns = due;
     return gpu_points_wait(e->g, points, count, timeout_ns);
 }
 

@@ -64,7 +64,8 @@ int gpu_entropy_submit(struct gpu_entropy_batch *b);
 /* 1 still at work, 0 done, negative error. */
 int gpu_entropy_poll(struct gpu_entropy_batch *b);
 /* Wait until a round or what is fetched of a batch is done: 0; poll tells of which batch it was the
- * last. Returns 1 after timeout_ns or when nothing is submitted, or a negative error. */
+ * last. Returns 1 after timeout_ns, when nothing is submitted, or when poll should be called, as
+ * the next round is due; or a negative error. */
 int gpu_entropy_wait(struct gpu_entropy *e, uint64_t timeout_ns);
 /* After poll returned 0: true if the slices cover the picture and have no error; *coeff_blocks is
  * the number of coefficient blocks. */

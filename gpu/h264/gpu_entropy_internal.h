@@ -18,6 +18,9 @@
 /* Rounds in flight: the device goes on while the thread that submits them does other things. A
  * power of two. */
 #define ENTROPY_ROUNDS 2
+/* Part of a round's time that passes before the next one begins: what is left is longer than the
+ * thread takes to fill a batch. */
+#define ENTROPY_ROUND_DONE 0.6
 
 enum entropy_state {
     BATCH_FREE,
@@ -113,8 +116,11 @@ struct gpu_entropy {
     uint32_t threads; /* of a workgroup */
     uint32_t share;   /* gpu_entropy_share */
     struct gpu_queue *queue;
-    struct gpu_work *work; /* rounds */
-    uint32_t begun, ended; /* rounds, modulo 2^32 */
+    struct gpu_work *work;           /* rounds */
+    uint32_t begun, ended;           /* rounds, modulo 2^32 */
+    uint32_t pieces[ENTROPY_ROUNDS]; /* of the rounds in flight */
+    int64_t since_ns;                /* the oldest of them is at work */
+    double piece_ns;                 /* that the last round took for a unit of weight */
     struct gpu_entropy_batch *batches;
     uint32_t batch_count; /* less than params.batches where memory was short */
 };
@@ -124,6 +130,8 @@ void gpu_entropy_fetched(void *ctx, const struct gpu_submission *s);
 
 /* gpu_entropy_round.c. Begin the rounds that are due. */
 int gpu_entropy_rounds(struct gpu_entropy *e);
+/* Until one more may begin, as long as no round ends; UINT64_MAX: none will. */
+uint64_t gpu_entropy_due_ns(const struct gpu_entropy *e);
 void gpu_entropy_round_done(void *ctx, const struct gpu_submission *s); /* gpu_work's done() */
 
 /* gpu_entropy_create.c. share: the logarithm */

@@ -4,6 +4,7 @@
  * slice of all batches at work. Batches join and leave between two rounds. All rounds are on one
  * queue: a device runs the work of several queues of a kind in turns, and loses time by each turn.
  */
+#include "gpu/engine/gpu_clock.h"
 #include "gpu/h264/gpu_entropy_internal.h"
 
 enum { STAMP_INPUTS, STAMP_SLICES };
@@ -216,15 +217,37 @@ static int round_begin(struct round *r)
     TRY(gpu_work_submit(r->s));
     for (uint32_t i = 0; i < r->count; i++)
         batch_took_part(r->batches[i], r);
-    r->e->begun++;
+    if (r->e->begun == r->e->ended)
+        r->e->since_ns = gpu_clock_ns();
+    r->e->pieces[r->e->begun++ % ENTROPY_ROUNDS] = r->piece;
 error:
     return err;
+}
+
+/* A batch that comes now takes part in the next round to begin. So that one begins late: when the
+ * one at work, by the time of the last one, has done so much of its piece. */
+uint64_t gpu_entropy_due_ns(const struct gpu_entropy *e)
+{
+    const uint32_t flying = e->begun - e->ended;
+    if (flying == 0 || flying == ENTROPY_ROUNDS)
+        return flying ? UINT64_MAX : 0;
+    const double due = ENTROPY_ROUND_DONE * e->piece_ns * e->pieces[e->ended % ENTROPY_ROUNDS],
+                 left = due - (double)(gpu_clock_ns() - e->since_ns);
+    return left > 0 ? (uint64_t)left : 0;
+}
+
+/* It is the oldest one. */
+static void round_timed(struct gpu_entropy *e, uint32_t round)
+{
+    const int64_t now = gpu_clock_ns();
+    e->piece_ns = (double)(now - e->since_ns) / e->pieces[round % ENTROPY_ROUNDS];
+    e->since_ns = now;
 }
 
 int gpu_entropy_rounds(struct gpu_entropy *e)
 {
     int err = GPU_OK;
-    while (e->begun - e->ended < ENTROPY_ROUNDS) {
+    while (!gpu_entropy_due_ns(e)) {
         struct round r = round_next(e);
         if (!r.count)
             break;
@@ -279,6 +302,7 @@ void gpu_entropy_round_done(void *ctx, const struct gpu_submission *s)
     struct gpu_entropy *e = ctx;
     const uint32_t round = e->ended++, turn = round % ENTROPY_ROUNDS;
     double seconds = 0;
+    round_timed(e, round);
     gpu_work_times(s, add_seconds, &seconds);
     for (uint32_t i = 0; i < e->batch_count; i++) {
         struct gpu_entropy_batch *b = &e->batches[i];

@@ -26,7 +26,7 @@
 #define ENT_ALONE 768
 
 /* entropy_ranges.comp: threads of a workgroup, which has a slice; slices of a row of workgroups */
-#define ENT_RANGES_THREADS 128
+#define ENT_RANGES_THREADS 256
 #define ENT_RANGES_ROW     32768
 
 #endif
