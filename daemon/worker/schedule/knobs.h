@@ -216,6 +216,8 @@
 #define LIVE_ASLEEP_NS           1000000000ll   /* ns without a picture: asleep | by design */
 #define LIVE_WAKE_SLICES         64             /* coders that wake at once | by design */
 /* ns: coders are awake before a picture | measured, live p99 */
+#define BATCH_WIDTH_SMALL        64             /* the same of small ones | measured, 854x480 */
+#define BATCH_SMALL_PART         4              /* 1/n of 1920x1088 at most | by design */
 #define LIVE_WATCH_BEFORE_NS     1000000
 /* such coders: one a slice, at most | by design: a fifth of a core in all */
 #define LIVE_WATCH_CODERS        8

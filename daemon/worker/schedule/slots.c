@@ -136,11 +136,15 @@ uint32_t slots_next(const struct schedule *s, const struct slots *st)
     return next > st->count ? (uint32_t)next : st->count;
 }
 
-/* Narrow where slots are few: unfiltered pictures and uploads take memory, too. */
-uint32_t slots_batch_width(const struct schedule *s, uint32_t count)
+/* Narrow where slots are few: unfiltered pictures and uploads take memory, too. Small pictures take
+ * less, and more of them fill the device. */
+uint32_t slots_batch_width(const struct schedule *s, const struct slots_key *key, uint32_t count)
 {
-    bool software = s->setting.software;
-    uint32_t most = software ? BATCH_WIDTH_SOFTWARE : tuned(s->setting.tuning.width, BATCH_WIDTH);
+    bool software = s->setting.software,
+         small = (uint64_t)key->mb_width * key->mb_height * BATCH_SMALL_PART <= SPLIT_HD_MBS;
+    uint32_t most = software
+                        ? BATCH_WIDTH_SOFTWARE
+                        : tuned(s->setting.tuning.width, small ? BATCH_WIDTH_SMALL : BATCH_WIDTH);
     uint32_t part = count / (software ? SLOTS_OF_WIDTH_SOFTWARE : SLOTS_OF_WIDTH);
     part = part ? part : 1;
     if (s->setting.batch)
@@ -179,7 +183,7 @@ static void slots_keep_usual(struct slots *st, const struct schedule *s)
 static void slots_set_count(struct slots *st, const struct schedule *s, uint32_t count)
 {
     st->count = count;
-    st->width = slots_batch_width(s, count);
+    st->width = slots_batch_width(s, &st->key, count);
     slots_keep_usual(st, s);
 }
 

@@ -103,7 +103,8 @@ uint32_t slots_for(const struct schedule *s, const struct slots_wish *wish);
 uint32_t slots_first(const struct window *w, const struct slots_wish *wish, uint32_t most);
 /* and how many it should have next; its present number: it need not grow. */
 uint32_t slots_next(const struct schedule *s, const struct slots *st);
-uint32_t slots_batch_width(const struct schedule *s, uint32_t count);
+/* Pictures of a batch in a store of so many slots. */
+uint32_t slots_batch_width(const struct schedule *s, const struct slots_key *key, uint32_t count);
 /* Free slots that its windows are sure of. */
 
 /* ---- pictures ---- */

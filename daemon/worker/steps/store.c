@@ -114,7 +114,7 @@ static int store_create(struct engine *e, const struct slots_key *key,
         err = recon_create(e->gpu, &params, &st->recon);
     if (!err) {
         st->slots.width = recon_width(st->recon);
-        err = submissions_make(st, slots_batch_width(&e->schedule, UINT32_MAX));
+        err = submissions_make(st, slots_batch_width(&e->schedule, key, UINT32_MAX));
     }
     if (err) {
         store_free(st);
@@ -139,9 +139,9 @@ int store_warm_up(struct engine *e)
     return err;
 }
 
-struct store_size store_size_of(const struct engine *e, uint32_t count)
+struct store_size store_size_of(const struct engine *e, const struct slots_key *key, uint32_t count)
 {
-    return (struct store_size){count, slots_batch_width(&e->schedule, count)};
+    return (struct store_size){count, slots_batch_width(&e->schedule, key, count)};
 }
 
 uint64_t store_bytes(const struct engine *e, const struct slots_key *key,
@@ -156,10 +156,11 @@ uint64_t store_bytes(const struct engine *e, const struct slots_key *key,
 }
 
 /* Fewer slots, then narrower batches, then as few slots as `least`. False: it is that already. */
-static bool store_size_lower(const struct engine *e, struct store_size *size, uint32_t least)
+static bool store_size_lower(const struct engine *e, const struct slots_key *key,
+                             struct store_size *size, uint32_t least)
 {
     if (size->count / 2 >= least + SLOTS_EXTRA_LEAST)
-        *size = store_size_of(e, size->count / 2);
+        *size = store_size_of(e, key, size->count / 2);
     else if (size->width > 1)
         size->width /= 2;
     else if (size->count > least)
@@ -175,7 +176,7 @@ bool store_size_fit(const struct engine *e, const struct slots_wish *wish, uint3
     do {
         if (gpu_memory_has(e->gpu, store_bytes(e, &wish->key, size, false)))
             return true;
-    } while (store_size_lower(e, size, least));
+    } while (store_size_lower(e, &wish->key, size, least));
     return false;
 }
 
@@ -183,7 +184,7 @@ int store_create_any(struct engine *e, const struct slots_wish *wish, struct sto
                      bool needed, struct store **out)
 {
     int err = store_create(e, &wish->key, size, needed, out);
-    while (err == GPU_ERR_NOMEM && store_size_lower(e, size, wish->base + 1))
+    while (err == GPU_ERR_NOMEM && store_size_lower(e, &wish->key, size, wish->base + 1))
         err = store_create(e, &wish->key, size, needed, out);
     return err;
 }
@@ -209,7 +210,7 @@ static bool store_is_small(const struct engine *e, const struct store *st)
 static int store_shrink(struct engine *e, struct store *st)
 {
     struct recon_growth *growth = NULL;
-    uint32_t width = slots_batch_width(&e->schedule, SLOTS_IDLE);
+    uint32_t width = slots_batch_width(&e->schedule, &st->slots.key, SLOTS_IDLE);
     engine_unlock(e);
     int err = recon_growth_create(st->recon, SLOTS_IDLE, width, &growth);
     if (!err)
@@ -224,7 +225,7 @@ static int store_shrink(struct engine *e, struct store *st)
 
 static void store_give_back(struct engine *e, struct store *st)
 {
-    struct store_size size = store_size_of(e, SLOTS_IDLE);
+    struct store_size size = store_size_of(e, &st->slots.key, SLOTS_IDLE);
     bool last = !e->schedule.stores->next,
          small = e->software && store_bytes(e, &st->slots.key, &size, true) <= SLOTS_IDLE_BYTES;
     if (last && small && !e->gpu_lost && !st->growth.running && !store_shrink(e, st))

@@ -110,7 +110,7 @@ static int store_find_room(struct session *s, const struct slots_wish *wish, str
 {
     struct engine *e = s->engine;
     uint32_t most = slots_for(&e->schedule, wish), least = wish->base + SLOTS_EXTRA_LEAST;
-    struct store_size size = store_size_of(e, slots_first(&s->window, wish, most));
+    struct store_size size = store_size_of(e, &wish->key, slots_first(&s->window, wish, most));
     store_collect(e, false);
     if (store_size_fit(e, wish, least < size.count ? least : size.count, &size)) {
         int err = store_make(e, wish, most, &size, false, out);
@@ -124,7 +124,7 @@ static int store_find_room(struct session *s, const struct slots_wish *wish, str
         return found == SLOTS_LATER ? STORE_LATER : 0;
     store_collect(e, true);
     uint64_t refused = gpu_memory_refused(e->gpu);
-    size = store_size_of(e, wish->base + 1);
+    size = store_size_of(e, &wish->key, wish->base + 1);
     if (!store_size_fit(e, wish, wish->base + 1, &size))
         return store_wait(s, wish, &size, out);
     int err = store_make(e, wish, size.count, &size, false, out);

@@ -32,7 +32,7 @@ static void growth_refuse(struct store *st)
 /* The old slots are there until all frames are copied. */
 static bool growth_fits(const struct engine *e, const struct store *st, uint32_t count)
 {
-    struct store_size size = store_size_of(e, count);
+    struct store_size size = store_size_of(e, &st->slots.key, count);
     return gpu_memory_has(e->gpu, store_bytes(e, &st->slots.key, &size, true));
 }
 
@@ -43,7 +43,7 @@ static void growth_start(struct engine *e, struct store *st, uint32_t count)
     while (count > before + before / 8 && !growth_fits(e, st, count))
         count = before + (count - before) / 2;
     growth->count = count;
-    growth->width = slots_batch_width(&e->schedule, count);
+    growth->width = slots_batch_width(&e->schedule, &st->slots.key, count);
     growth->done = false;
     growth->running =
         growth_fits(e, st, count) && uv_thread_create(&growth->thread, growth_main, st) == 0;

@@ -12,7 +12,8 @@ struct store_size {
     uint32_t count, width;
 };
 
-struct store_size store_size_of(const struct engine *e, uint32_t count);
+struct store_size store_size_of(const struct engine *e, const struct slots_key *key,
+                                uint32_t count);
 /* The largest that the budget has room for; else the smallest, and false. */
 bool store_size_fit(const struct engine *e, const struct slots_wish *wish, uint32_t least,
                     struct store_size *size);

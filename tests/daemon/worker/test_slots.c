@@ -342,7 +342,7 @@ static void test_size_of_a_store(void **state)
     struct world *w = world(40);
     struct slots_wish wish = slots_wish_of(&w->windows[0], &w->sps);
     assert_int_equal(slots_for(&w->s, &wish), 10 + 16);
-    assert_int_equal(slots_batch_width(&w->s, 40), BATCH_WIDTH_SOFTWARE);
+    assert_int_equal(slots_batch_width(&w->s, &wish.key, 40), BATCH_WIDTH_SOFTWARE);
     w->s.setting.software = false;
     w->s.setting.image_layers = 2048;
     w->s.setting.device_memory = 64ull << 30;
@@ -357,13 +357,17 @@ static void test_size_of_a_store(void **state)
     assert_int_equal(slots_for(&w->s, &wish), 20);
     w->s.setting.device_memory *= 2;
     assert_int_equal(slots_for(&w->s, &wish), 10 + 16);
-    assert_int_equal(slots_batch_width(&w->s, 1280), BATCH_WIDTH);
-    assert_int_equal(slots_batch_width(&w->s, 5), 1); /* few slots, narrow batches */
-    assert_int_equal(slots_batch_width(&w->s, 64), 8);
+    assert_int_equal(slots_batch_width(&w->s, &wish.key, 1280), BATCH_WIDTH_SMALL);
+    const struct slots_key hd = {.mb_width = 120, .mb_height = 68},
+                           half = {.mb_width = 60, .mb_height = 34};
+    assert_int_equal(slots_batch_width(&w->s, &hd, 1280), BATCH_WIDTH);
+    assert_int_equal(slots_batch_width(&w->s, &half, 1280), BATCH_WIDTH_SMALL);
+    assert_int_equal(slots_batch_width(&w->s, &wish.key, 5), 1); /* few slots, narrow batches */
+    assert_int_equal(slots_batch_width(&w->s, &wish.key, 64), 8);
     w->s.setting.tuning.width = 128;
-    assert_int_equal(slots_batch_width(&w->s, 1280), 128);
+    assert_int_equal(slots_batch_width(&w->s, &wish.key, 1280), 128);
     w->s.setting.batch = 8;
-    assert_int_equal(slots_batch_width(&w->s, 5), 5);
+    assert_int_equal(slots_batch_width(&w->s, &wish.key, 5), 5);
     world_free(w);
 }
 
