@@ -131,6 +131,16 @@
 #define SPLIT_CANDIDATES         3              /* times a batch, to choose from | measured */
 /* pictures that share a batch's blocks | by design: too few for an average */
 #define SPLIT_LEAST_SHARED       8
+/* of slices on average, of many streams: 854x480 at CRF 38 has 6 to 14 KB | measured */
+#define SPLIT_SMALL_WEIGHT       (16u << 10)
+#define SPLIT_SMALL_LEAST        128            /* such pictures: a batch | by design */
+/* 1/n of the coders decode them beside it, at least: readers need cores | measured: 3, 5 */
+#define SPLIT_SMALL_CODERS       8
+/* s of all coders, before the GPU joins them | by design: many streams last */
+#define SPLIT_SMALL_SECONDS      0.25
+/* all of them do where so many batches wait beyond the next one | by design */
+#define SPLIT_SMALL_WAITS        8
+#define SPLIT_SMALL_PART         4              /* or 1/n of what a batch holds | by design */
 #define SPLIT_WORTH_MS           100            /* ms of all coders: worth help | measured */
 /* s of all coders: video so short is not worth memory of the GPU | measured */
 #define SPLIT_AUTO_SECONDS       1.0
@@ -206,6 +216,8 @@
 /* ---- batches ---- */
 #define BATCH_DELIVERIES         64             /* frames that one batch delivers | by design */
 #define BATCH_WIDTH              32             /* pictures of a batch | measured */
+#define BATCH_WIDTH_SMALL        64             /* the same of small ones | measured, 854x480 */
+#define BATCH_SMALL_PART         4              /* 1/n of 1920x1088 at most | by design */
 /* the same on software devices | measured, lavapipe */
 #define BATCH_WIDTH_SOFTWARE     4
 #define BATCHES_IN_FLIGHT        3              /* one runs, two are copied up | measured */
@@ -216,8 +228,6 @@
 #define LIVE_ASLEEP_NS           1000000000ll   /* ns without a picture: asleep | by design */
 #define LIVE_WAKE_SLICES         64             /* coders that wake at once | by design */
 /* ns: coders are awake before a picture | measured, live p99 */
-#define BATCH_WIDTH_SMALL        64             /* the same of small ones | measured, 854x480 */
-#define BATCH_SMALL_PART         4              /* 1/n of 1920x1088 at most | by design */
 #define LIVE_WATCH_BEFORE_NS     1000000
 /* such coders: one a slice, at most | by design: a fifth of a core in all */
 #define LIVE_WATCH_CODERS        8

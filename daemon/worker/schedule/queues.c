@@ -7,6 +7,7 @@
 #include "daemon/worker/schedule/queues.h"
 
 #include "daemon/worker/schedule/knobs.h"
+#include "daemon/worker/schedule/split.h"
 #include "daemon/worker/schedule/xorshift.h"
 
 /* ---- motion: leftist heaps ---- */
@@ -105,6 +106,7 @@ static void queue_insert(struct schedule *s, struct picture *p, struct picture *
     *(next ? &next->entropy.prev : &q->last) = p;
     q->count++;
     q->bytes += p->entropy.bytes;
+    q->weight += p->entropy.largest_slice;
 }
 
 void queue_remove(struct schedule *s, struct picture *p)
@@ -117,6 +119,7 @@ void queue_remove(struct schedule *s, struct picture *p)
         p->window->last_queued = NULL;
     q->count--;
     q->bytes -= p->entropy.bytes;
+    q->weight -= p->entropy.largest_slice;
 }
 
 /* The last one whose turn is not after this one's. Most pictures come behind their window's last,
@@ -157,6 +160,11 @@ static bool picture_for_coders(const struct schedule *s, const struct picture *p
     return !(picture_is_plain(p) && window_far_ahead(s, p->window));
 }
 
+static uint32_t coders_busy(const struct schedule *s)
+{
+    return s->setting.coders > s->idle ? s->setting.coders - s->idle : 0;
+}
+
 /* Streams take turns, a picture each, however far ahead each of them has read. So a stream that
  * comes late does not wait for the look-ahead of others. What is decoded as it arrives goes before
  * what is decoded ahead. */
@@ -169,7 +177,8 @@ void queue_add(struct schedule *s, struct picture *p)
     w->last_queued = p;
     if (p->can & CAN_ENTROPY_GPU)
         wake_gpu_coder(s);
-    if (p->pace == PACE_AHEAD && picture_for_coders(s, p))
+    bool left = split_leaves(s, coders_busy(s)) && split_may_take(p);
+    if (p->pace == PACE_AHEAD && picture_for_coders(s, p) && !left)
         wake_coders(s, 1);
 }
 
@@ -210,13 +219,15 @@ static struct picture *queue_shuffled(const struct schedule *s, struct picture *
     return NULL;
 }
 
-/* NULL: nothing that coders should do. */
+/* NULL: nothing that coders should do. A coder asks. */
 static struct picture *queue_pick(const struct schedule *s, uint64_t *random)
 {
     struct picture *first = s->entropy.first;
+    uint32_t busy = coders_busy(s), others = busy ? busy - 1 : 0;
+    bool left = !s->setting.shuffle_seed && split_leaves(s, others);
     if (first && !picture_for_coders(s, first) && all_far_ahead(s))
         return NULL;
-    while (first && !picture_for_coders(s, first))
+    while (first && (!picture_for_coders(s, first) || (left && split_may_take(first))))
         first = first->entropy.next;
     return s->setting.shuffle_seed && first ? queue_shuffled(s, first, random) : first;
 }

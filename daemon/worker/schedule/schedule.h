@@ -19,7 +19,8 @@ struct entropy_queue {
     struct picture *first, *last;
     uint64_t turn_taken; /* of the last one that was begun */
     uint32_t count;
-    uint64_t bytes; /* of their slices */
+    uint64_t bytes;  /* of their slices */
+    uint64_t weight; /* of the largest slice of each that the GPU can decode */
 };
 
 struct split_rate {
@@ -31,6 +32,7 @@ struct split {
     bool present;        /* the GPU takes part, or did until it failed */
     bool all;            /* the GPU does all that it can */
     uint32_t depth;      /* pictures that the GPU has in work at most; 0: it does not work */
+    uint32_t batch;      /* and of these in a batch; 0: the same */
     uint32_t motion_mbs; /* it derives motion of pictures of so many macroblocks; 0: of none */
     struct split_rate cpu_rate;  /* of one coder, motion included */
     struct split_rate gpu_rate;  /* of a batch, until it is decoded */
@@ -40,6 +42,8 @@ struct split {
     int64_t chosen_ns;           /* when the last batch was chosen */
     uint64_t kept;               /* bytes of host memory of the GPU's pictures */
     bool full;                   /* they left no room for the last batch */
+    bool timely;                 /* the last batch was chosen by who needs it when */
+    uint32_t works;              /* batches in work */
 };
 
 /* LIVE pictures, for whom threads stay awake. */

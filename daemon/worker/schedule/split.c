@@ -35,7 +35,7 @@ uint32_t split_batches(const struct schedule *s, const struct split_capacity *c,
                   c->pictures < tuned(t->pictures, SPLIT_PICTURES_WHOLE);
     uint32_t most = s->at_work_count < 2 && !narrow && c->batches > alone ? alone : c->batches;
     bool behind = s->ready - s->blocked > tuned(t->ready, SPLIT_OPEN_MOST) && !narrow;
-    if (s->split.all)
+    if (s->split.all || split_is_small(s))
         return c->batches;
     return behind && most > SPLIT_BATCHES_BEHIND ? SPLIT_BATCHES_BEHIND : most;
 }
@@ -169,6 +169,8 @@ bool split_worth(const struct schedule *s)
     if (s->split.all || !s->entropy.first)
         return s->entropy.first != NULL;
     double worth = 1e-3 * tuned(s->setting.tuning.worth, SPLIT_WORTH_MS);
+    if (split_is_small(s))
+        return !split_is_encoders(s) && split_small_enough(s);
     return !split_is_encoders(s) && cpu_seconds_a_byte(s) * (double)s->entropy.bytes > worth &&
            split_joins(s);
 }
@@ -191,13 +193,6 @@ static bool room_takes(struct split_capacity *room, const struct picture *p)
     return true;
 }
 
-/* As the edge TAKE_GPU has it, but cheap: it is asked of hundreds of pictures, every 2 ms. */
-static bool picture_is_eligible(const struct picture *p)
-{
-    return p->stage == PICTURE_QUEUED && p->can & CAN_ENTROPY_GPU && p->records == LIVES_NOWHERE &&
-           p->entropy.slices_left && !p->window->abort;
-}
-
 /* Larger than a whole batch: the coders decode it, at once. */
 static void leave_to_coders(struct schedule *s, struct picture *p)
 {
@@ -211,22 +206,29 @@ void split_leave(struct schedule *s)
 {
     for (struct picture *p = s->entropy.first, *next; p; p = next) {
         next = p->entropy.next;
-        if (picture_is_eligible(p))
+        if (split_may_take(p))
             leave_to_coders(s, p);
     }
 }
 
-/* All that can be had, the soonest needed first. */
-static uint32_t choose_all(struct schedule *s, struct split_capacity room, struct picture **out)
+/* All that can be had, the soonest needed first. left: bytes of host memory for them. */
+static uint32_t choose_all(struct schedule *s, struct split_capacity room, uint64_t left,
+                           struct picture **out)
 {
     uint32_t n = 0, most = room.pictures;
+    s->split.full = false;
     for (struct picture *p = s->entropy.first, *next; p && n < most; p = next) {
         next = p->entropy.next;
-        if (!picture_is_eligible(p))
+        if (!split_may_take(p))
             continue;
-        if (room_takes(&room, p))
+        uint64_t kept = kept_bytes(p);
+        s->split.full = kept > left;
+        if (s->split.full)
+            break;
+        if (room_takes(&room, p)) {
             out[n++] = p;
-        else if (n)
+            left -= kept;
+        } else if (n)
             break;
         else
             leave_to_coders(s, p);
@@ -252,7 +254,7 @@ static void find_first(struct schedule *s, struct split_candidates *c, uint32_t 
         return;
     for (struct picture *p = s->entropy.first; p && c->count < most; p = p->entropy.next) {
         double seconds = gpu * (double)p->entropy.largest_slice + fetch;
-        if (seconds <= cpu * (double)before && picture_is_eligible(p))
+        if (seconds <= cpu * (double)before && split_may_take(p))
             c->pictures[c->count++] = p;
         before += p->entropy.bytes;
     }
@@ -371,7 +373,13 @@ static void forget_slowly(struct split *split, int64_t now_ns)
 uint32_t split_choose(struct schedule *s, const struct split_capacity *c, int64_t now_ns,
                       struct picture *out[SPLIT_PICTURES], uint64_t *largest)
 {
-    uint32_t n = s->split.all ? choose_all(s, *c, out) : choose_some(s, *c, now_ns, out);
+    bool small = split_is_small(s);
+    uint32_t n = 0;
+    s->split.timely = !s->split.all && !small;
+    if (s->split.timely)
+        n = choose_some(s, *c, now_ns, out);
+    else if (s->split.all || split_worth(s))
+        n = choose_all(s, *c, small ? memory_left(s) : UINT64_MAX, out);
     *largest = 1;
     if (n)
         s->split.chosen_ns = now_ns;

@@ -68,4 +68,16 @@ void split_leave(struct schedule *s);
 uint32_t split_choose(struct schedule *s, const struct split_capacity *c, int64_t now_ns,
                       struct picture *out[SPLIT_PICTURES], uint64_t *largest);
 
+/* ---- split_small.c ---- */
+
+/* The GPU could take the picture as far as it is concerned. */
+bool split_may_take(const struct picture *p);
+/* Pictures of many streams wait, and are small on average: the GPU takes them, in time or not. */
+bool split_is_small(const struct schedule *s);
+/* So many of them that this is worth a batch; fewer are the coders'. */
+bool split_small_enough(const struct schedule *s);
+/* They are small, and the GPU works: a coder leaves them to that and to the others, if so many of
+ * these work. Never if none does. */
+bool split_leaves(const struct schedule *s, uint32_t others);
+
 #endif

@@ -64,7 +64,7 @@ void entropy_batch_settle(struct entropy_gpu *g, struct entropy_batch *b)
     batch_charge(g, b);
     for (uint32_t i = 0; i < b->count; i++) {
         struct picture *p = b->parts[i].picture;
-        late += split_is_late(s, p);
+        late += b->timely && split_is_late(s, p);
         if (b->parts[i].full)
             split_note_full(p);
         session_of(p->window)->stats.bytes_over_bus += bytes_over_bus(b, i);
@@ -74,12 +74,16 @@ void entropy_batch_settle(struct entropy_gpu *g, struct entropy_batch *b)
             gpu_entropy_refused(s, p, now);
     }
     g->sum.late += late;
-    split_learn(s, late);
+    if (b->timely)
+        split_learn(s, late);
     batch_sum(g, b, now);
     b->count = 0;
     b->phase = BATCH_FREE;
     g->busy--;
+    s->split.works = g->busy;
     g->done = g->busy ? g->done + 1 : 0;
+    if (!g->busy && s->entropy.first) /* coders may have left it to the GPU */
+        wake_coders(s, UINT32_MAX);
 }
 
 /* None of it was decoded there. Without the lock. */
@@ -242,6 +246,7 @@ bool entropy_batch_fill(struct entropy_gpu *g, struct entropy_batch *b)
     if (!b->count)
         return false;
     b->begin_ns = b->decoded_ns = now;
+    b->timely = g->engine->schedule.split.timely;
     b->bytes = 0;
     b->seconds = 0;
     for (uint32_t i = 0; i < b->count; i++) {
@@ -253,5 +258,6 @@ bool entropy_batch_fill(struct entropy_gpu *g, struct entropy_batch *b)
     }
     b->phase = BATCH_DECODING;
     g->busy++;
+    g->engine->schedule.split.works = g->busy;
     return true;
 }

@@ -38,6 +38,7 @@ struct entropy_batch {
     } parts[SPLIT_PICTURES];
     uint64_t largest; /* weight of the largest slice */
     uint64_t bytes;
+    bool timely; /* as struct split has it */
     int64_t begin_ns, decoded_ns;
     double seconds; /* of the device */
 };

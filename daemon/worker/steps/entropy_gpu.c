@@ -34,7 +34,7 @@ static void entropy_gpu_fail(struct entropy_gpu *g, int error)
     char line[160];
     g->failed = true;
     e->schedule.split.all = false;
-    e->schedule.split.depth = 0;
+    e->schedule.split.depth = e->schedule.split.batch = 0;
     wake_coders(&e->schedule, UINT32_MAX);
     if (error == GPU_ERR_LOST)
         return; /* the device's thread says so */
@@ -371,6 +371,7 @@ int entropy_gpu_start(struct engine *e)
     }
     split->all = e->params.entropy == ENGINE_ENTROPY_GPU;
     split->depth = capacity.batches * capacity.pictures;
+    split->batch = capacity.pictures;
     split->present = true;
     e->entropy_gpu = g;
     engine_unlock(e);

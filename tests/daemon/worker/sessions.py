@@ -251,6 +251,24 @@ def log_of_batches(clip, frames):
         expect(f"{what} of batches", abs(n * each - len(frames)) <= 0.005 * n + 1e-6, True)
 
 
+def many_small(clip, whole, env):
+    """More streams of small pictures than coders: the GPU's stand-in takes what waits, in time or
+    not, and few coders work beside it. It fails, gives up pictures, is lost, and has no memory."""
+    args = ["--stats", "--entropy", "both", "--sessions", 6, "--lookahead", 30]
+    for threads in (1, 2, 5):
+        out = run(*args, "--threads", threads, clip, env=env)
+        expect(f"small, {threads} coders", set(out.stdout.splitlines()), {whole})
+        expect(f"small, {threads} coders: some on the GPU", on_gpu(out.stderr) > 0, True)
+        expect(f"small, {threads} coders: none late", ", 0 late" in out.stderr, True)
+    for trouble in ("ENTROPY_FAILS=1", "ENTROPY_FAILS=3", "ENTROPY_SPOILS=2", "ENTROPY_BATCHES=0",
+                    "ENTROPY_BATCHES=1", "LOSE_ENTROPY=1", "LOSE_ENTROPY=4"):
+        name, value = trouble.split("=")
+        out = run(*args, "--threads", 2, clip, env={**env, f"PELTON_TEST_{name}": value})
+        expect(f"small, {trouble}", set(out.stdout.splitlines()), {whole})
+    out = run(*args, "--threads", 1, "--close-after", 5, clip, env=env)
+    expect("small, closed early", out.returncode, 0)
+
+
 def entropy(clip, base, whole, frames):
     """Entropy decoding by the GPU's stand-in: beside the CPU and alone, with pictures it gives up,
     with its loss, with ends at any point."""
@@ -294,6 +312,7 @@ def entropy(clip, base, whole, frames):
            run("--loops", 3, clip).stdout)
     expect("entropy, from 1.3 s", run("--entropy", "gpu", "--ss", 1300000, clip, env=env).stdout,
            run("--ss", 1300000, clip).stdout)
+    many_small(clip, whole, env)
     damaged = damaged_stream(clip, base)
     got, want = (t.session_frames(run("--frames", *args, damaged, env=env).stdout)
                  for args in (["--entropy", "gpu"], []))

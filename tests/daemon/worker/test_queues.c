@@ -419,6 +419,36 @@ static void test_first_pictures(void **state)
     }
 }
 
+/* Small pictures are left to the GPU, while that works, by all coders but a few. */
+static void test_left(void **state)
+{
+    enum { BATCH = 8 };
+    struct world *w = world();
+    w->s.setting.entropy = ENGINE_ENTROPY_BOTH;
+    w->s.split.depth = w->s.split.batch = BATCH;
+    w->s.split.works = 1;
+    for (uint32_t i = 0; i < BATCH; i++)
+        add(w, i % 2, i, 1, -1);
+    decode(w, &w->pictures[0]); /* the only coder takes what it finds */
+    expect_motion(w, &w->pictures[0]);
+    w->s.setting.coders = 3;
+    w->s.at_work_count = 4;
+    w->s.idle = 1;              /* the one that asks, and another one */
+    decode(w, &w->pictures[1]); /* a first picture is not the GPU's */
+    expect_motion(w, &w->pictures[1]);
+    assert_int_equal(take(w).task, TASK_NONE);
+    w->s.wakes.coders = 0;
+    add(w, 0, BATCH, 1, -1);
+    assert_int_equal(w->s.wakes.coders, 0);
+    w->s.idle = 3;
+    add(w, 0, BATCH + 1, 1, -1);
+    assert_int_equal(w->s.wakes.coders, 1);
+    w->s.idle = 1;
+    w->s.split.works = 0;
+    decode(w, &w->pictures[2]);
+    free(w);
+}
+
 /* No coder is woken in vain when a stream is given up. */
 static void test_abort_wakes(void **state)
 {
@@ -443,7 +473,8 @@ int main(void)
         cmocka_unit_test(test_far_ahead),      cmocka_unit_test(test_budget),
         cmocka_unit_test(test_need),           cmocka_unit_test(test_records),
         cmocka_unit_test(test_reads_records),  cmocka_unit_test(test_notes),
-        cmocka_unit_test(test_first_pictures), cmocka_unit_test(test_abort_wakes),
+        cmocka_unit_test(test_first_pictures), cmocka_unit_test(test_left),
+        cmocka_unit_test(test_abort_wakes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

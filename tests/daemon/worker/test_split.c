@@ -369,12 +369,94 @@ static void test_bytes(void **state)
             w->pictures[i].entropy.bytes += 1000;
             w->pictures[i].entropy.largest_slice += i % 4 == 1 ? 500 : 600;
             w->s.entropy.bytes += 1000;
+            w->s.entropy.weight += i % 4 == 1 ? 500 : 600;
         }
         assert_int_equal(choose(w), 16);
         for (uint32_t i = 0; i < 16; i++)
             assert_int_equal(w->chosen[i]->entropy.bytes, rule == CHOICE_BYTES ? 2000 : 1000);
         free(w);
     }
+}
+
+/* Small pictures of two streams, and one coder. */
+static struct world *small_world(uint32_t n)
+{
+    struct world *w = world(n);
+    w->s.setting.entropy = ENGINE_ENTROPY_BOTH;
+    w->s.at_work_count = 2;
+    w->s.split.depth = 32;
+    w->s.split.batch = capacity.pictures;
+    return w;
+}
+
+/* Small pictures of many streams: what waits is the GPU's, in time or not. */
+static void test_small(void **state)
+{
+    struct world *w = small_world(PICTURES);
+    assert_true(split_worth(&w->s));
+    assert_int_equal(choose(w), 16);
+    assert_true(has(w, 16, 0) && has(w, 16, 15));
+    assert_false(w->s.split.timely);
+    w->s.ready = SPLIT_OPEN_MOST + 1;
+    assert_int_equal(split_batches(&w->s, &capacity, 0), capacity.batches);
+    w->s.entropy.weight += w->s.entropy.count * (uint64_t)SPLIT_SMALL_WEIGHT;
+    assert_int_equal(choose(w), 16); /* large */
+    assert_true(has(w, 16, 16 + 52) && w->s.split.timely);
+    free(w);
+    for (uint32_t n = 3; n <= 17; n++) {
+        w = small_world(n);
+        assert_int_equal(split_worth(&w->s), n >= 4);
+        assert_int_equal(choose(w), n < 4 ? 0 : n < 16 ? n : 16);
+        free(w);
+    }
+}
+
+/* Few coders work beside it, and the more the more waits beyond a batch. */
+static void test_small_beside(void **state)
+{
+    struct world *w = small_world(16);
+    w->s.split.works = 1;
+    for (uint32_t coders = 1; coders <= 32; coders++) {
+        uint32_t few = (coders + SPLIT_SMALL_CODERS - 1) / SPLIT_SMALL_CODERS;
+        w->s.setting.coders = coders;
+        w->s.at_work_count = coders + 1;
+        for (uint32_t others = 0; others < coders; others++)
+            assert_int_equal(split_leaves(&w->s, others), others >= few);
+    }
+    w->s.entropy.count = 16 + SPLIT_SMALL_WAITS / 2 * 16;
+    assert_false(split_leaves(&w->s, 15));
+    assert_true(split_leaves(&w->s, 16));
+    w->s.entropy.count = 16 + SPLIT_SMALL_WAITS * 16;
+    assert_false(split_leaves(&w->s, 31));
+    free(w);
+}
+
+static void test_not_small(void **state)
+{
+    struct world *w = small_world(16);
+    w->s.split.works = 1;
+    assert_true(split_leaves(&w->s, 1));
+    w->s.setting.entropy = ENGINE_ENTROPY_AUTO; /* not at once */
+    assert_false(split_leaves(&w->s, 1));
+    w->s.split.cpu_spent = SPLIT_SMALL_SECONDS;
+    assert_true(split_leaves(&w->s, 1));
+    w->s.setting.tuning.choice = CHOICE_BYTES;
+    assert_false(split_leaves(&w->s, 1));
+    w->s.setting.tuning.choice = 0;
+    w->s.at_work_count = 1;
+    assert_false(split_leaves(&w->s, 1));
+    w->s.at_work_count = 2;
+    w->s.split.works = 0;
+    assert_false(split_leaves(&w->s, 1));
+    w->s.split.works = 1;
+    w->s.split.batch = 0; /* it has failed */
+    assert_false(split_leaves(&w->s, 1));
+    w->s.split.batch = capacity.pictures;
+    w->s.setting.window_budget = 1; /* for none of its pictures */
+    assert_int_equal(choose(w), 0);
+    assert_true(w->s.split.full);
+    assert_true(w->pictures[0].can & CAN_ENTROPY_GPU);
+    free(w);
 }
 
 static void test_tuning(void **state)
@@ -553,6 +635,9 @@ int main(void)
         cmocka_unit_test(test_worth_by_queue),
         cmocka_unit_test(test_encoders),
         cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_small),
+        cmocka_unit_test(test_small_beside),
+        cmocka_unit_test(test_not_small),
         cmocka_unit_test(test_tuning),
         cmocka_unit_test(test_memory_of_others),
         cmocka_unit_test(test_narrow),

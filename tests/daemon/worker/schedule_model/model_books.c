@@ -190,7 +190,7 @@ static void check_window(struct window *w, struct sums *all)
 static void check_queue(void)
 {
     uint32_t count = 0;
-    uint64_t bytes = 0;
+    uint64_t bytes = 0, weight = 0;
     const struct picture *prev = NULL;
     for (const struct picture *p = m.s.entropy.first; p; prev = p, p = p->entropy.next) {
         CHECK(p->entropy.prev == prev);
@@ -199,8 +199,10 @@ static void check_queue(void)
         CHECK(p->entropy.slice_next < p->pic->slice_count);
         count++;
         bytes += p->entropy.bytes;
+        weight += p->entropy.largest_slice;
     }
-    CHECK(m.s.entropy.last == prev && m.s.entropy.count == count && m.s.entropy.bytes == bytes);
+    CHECK(m.s.entropy.last == prev && m.s.entropy.count == count);
+    CHECK(m.s.entropy.bytes == bytes && m.s.entropy.weight == weight);
 }
 
 void model_check(void)

@@ -38,7 +38,7 @@ static void gpu_fails(void)
 {
     m.gpu_failed = true;
     m.s.split.all = false;
-    m.s.split.depth = 0;
+    m.s.split.depth = m.s.split.batch = 0;
     m.s.split.motion_mbs = 0;
 }
 
@@ -78,7 +78,7 @@ static void begin_sequence(uint64_t sequence, uint32_t slots)
                               .bit_depth = {8, 8},
                               .frame_mbs_only_flag = 0};
     m.s.setting = (struct schedule_setting){.entropy = ENGINE_ENTROPY_GPU,
-                                            .coders = TASKS,
+                                            .coders = model_chance(50) ? TASKS : 1,
                                             .lookahead = 6,
                                             .batch = WIDTH,
                                             .shuffle_seed = model_chance(10) ? 7 : 0,
@@ -86,6 +86,8 @@ static void begin_sequence(uint64_t sequence, uint32_t slots)
     m.s.split.present = true;
     m.s.split.all = model_chance(50);
     m.s.split.depth = 6;
+    m.s.split.batch = model_chance(50) ? 3 : 0; /* one coder: small pictures are left to the GPU */
+    m.s.split.works = model_chance(50);
     m.s.split.motion_mbs = model_chance(80) ? MBS : 0;
     m.s.split.cpu_rate = (struct split_rate){1, 1}; /* the GPU is always in time */
     m.s.split.gpu_rate = m.s.split.gpu_fetch = (struct split_rate){1e-9, 1};
