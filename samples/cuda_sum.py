@@ -178,18 +178,21 @@ KINDS = {"torch": TorchSums, "cupy": CupySums, "none": NoSums}
 
 
 def read(paths, args):
-    """The sums of each file, the seconds from the first request to the last sum, and the bytes that
-    crossed the bus."""
+    """The sums of each file; seconds from the first request to the last sum, and to the first turn,
+    for which memory is made; the frames of that turn; the bytes that crossed the bus."""
     kind = HostSums if args.host else KINDS[args.sums]
     kind.prepare()
     began = time.monotonic()
     readers = [kind(path, args) for path in paths]
-    going = list(readers)
+    going, first, begun = list(readers), 0.0, 0
     while going:
         # One frame or batch of each file, then all their sums.
         turn = [(reader, reader.stream.read()) for reader in going]
         going = [reader for reader, got in turn if got is not None]
         turn = [(reader, got) for reader, got in turn if got is not None]
+        if not first:
+            first = time.monotonic() - began
+            begun = sum(len(frames_of(got)) for _, got in turn)
         kind.add(turn)
         for _, got in turn:
             got.close()
@@ -200,7 +203,7 @@ def read(paths, args):
         stats = reader.stream.stats()
         bus += stats.bytes_over_bus
         reader.stream.close()
-    return sums, seconds, bus
+    return sums, seconds, first, begun, bus
 
 
 def read_all(args):
@@ -210,8 +213,8 @@ def read_all(args):
     shares = [(args.files[n::args.processes], args) for n in range(args.processes)]
     with multiprocessing.get_context("spawn").Pool(args.processes) as pool:
         parts = pool.starmap(read, [share for share in shares if share[0]])
-    return (sum((part[0] for part in parts), []), max(part[1] for part in parts),
-            sum(part[2] for part in parts))
+    sums, seconds, first, begun, bus = zip(*parts)
+    return sum(sums, []), max(seconds), max(first), sum(begun), sum(bus)
 
 
 def main():
@@ -228,7 +231,7 @@ def main():
     p.add_argument("--slots", type=int, default=0, help="of each file; 0: the daemon's choice")
     args = p.parse_args()
     try:
-        sums, seconds, bus = read_all(args)
+        sums, seconds, first, begun, bus = read_all(args)
     except pelton.Error as e:
         sys.exit(f"cuda_sum: {e.cause}\nhint: {e.hint}")
     except ImportError as e:
@@ -240,6 +243,9 @@ def main():
     frames = len(lines)
     print(f"{frames} frames of {len(sums)} files in {seconds:.2f} s: {frames / seconds:.0f} fps, "
           f"{bus / max(frames, 1) / 1e6:.3f} MB over the bus a frame", file=sys.stderr)
+    if begun < frames:
+        print(f"after the first turn, which came at {first:.2f} s: "
+              f"{(frames - begun) / (seconds - first):.0f} fps", file=sys.stderr)
     if args.expect:
         with open(args.expect) as f:
             want = set(f.read().split("\n"))
