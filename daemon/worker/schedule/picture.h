@@ -121,6 +121,7 @@ struct picture_entropy {
     struct picture *prev;   /* in entropy_queue */
     uint64_t kept;          /* bytes of it in split.kept */
     uint32_t slice_chunk;   /* slices that a coder takes at a time */
+    bool coders;            /* in the queue: the GPU may not take it */
     enum picture_by by;
     uint32_t *slice_order; /* with shuffle_seed: a permutation; else NULL */
 };

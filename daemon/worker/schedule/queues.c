@@ -104,6 +104,8 @@ static void queue_insert(struct schedule *s, struct picture *p, struct picture *
     p->entropy.next = next;
     *(prev ? &prev->entropy.next : &q->first) = p;
     *(next ? &next->entropy.prev : &q->last) = p;
+    p->entropy.coders = !split_may_take(p);
+    q->coders += p->entropy.coders;
     q->count++;
     q->bytes += p->entropy.bytes;
     q->weight += p->entropy.largest_slice;
@@ -117,9 +119,21 @@ void queue_remove(struct schedule *s, struct picture *p)
     p->window->queued -= picture_is_plain(p);
     if (p->window->last_queued == p)
         p->window->last_queued = NULL;
+    q->coders -= p->entropy.coders;
     q->count--;
     q->bytes -= p->entropy.bytes;
     q->weight -= p->entropy.largest_slice;
+}
+
+void queue_abort(const struct window *w)
+{
+    struct entropy_queue *q = &w->schedule->entropy;
+    for (struct picture *p = w->first; p; p = p->next) {
+        if (p->stage != PICTURE_QUEUED)
+            continue;
+        q->coders += !p->entropy.coders;
+        p->entropy.coders = true;
+    }
 }
 
 /* The last one whose turn is not after this one's. Most pictures come behind their window's last,
@@ -177,7 +191,7 @@ void queue_add(struct schedule *s, struct picture *p)
     w->last_queued = p;
     if (p->can & CAN_ENTROPY_GPU)
         wake_gpu_coder(s);
-    bool left = split_leaves(s, coders_busy(s)) && split_may_take(p);
+    bool left = split_leaves(s, coders_busy(s)) && !p->entropy.coders;
     if (p->pace == PACE_AHEAD && picture_for_coders(s, p) && !left)
         wake_coders(s, 1);
 }
@@ -225,9 +239,11 @@ static struct picture *queue_pick(const struct schedule *s, uint64_t *random)
     struct picture *first = s->entropy.first;
     uint32_t busy = coders_busy(s), others = busy ? busy - 1 : 0;
     bool left = !s->setting.shuffle_seed && split_leaves(s, others);
+    if (left && !s->entropy.coders)
+        return NULL;
     if (first && !picture_for_coders(s, first) && all_far_ahead(s))
         return NULL;
-    while (first && (!picture_for_coders(s, first) || (left && split_may_take(first))))
+    while (first && (!picture_for_coders(s, first) || (left && !first->entropy.coders)))
         first = first->entropy.next;
     return s->setting.shuffle_seed && first ? queue_shuffled(s, first, random) : first;
 }

@@ -30,6 +30,8 @@ struct coder_work {
     bool follows;      /* their motion may be derived with them, */
     bool shared;       /* which another coder does */
 };
+/* The window is aborted: the coders drop what waits. */
+void queue_abort(const struct window *w);
 /* The next work for a coder. random: its state, for shuffle_seed. */
 void coder_take(struct schedule *s, uint64_t *random, int64_t now_ns, struct coder_work *out);
 /* TASK_ARRAYS is done. *out: slices of the same picture. error: its stream was aborted for that */

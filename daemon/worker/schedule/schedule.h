@@ -19,6 +19,7 @@ struct entropy_queue {
     struct picture *first, *last;
     uint64_t turn_taken; /* of the last one that was begun */
     uint32_t count;
+    uint32_t coders; /* of these the GPU may not take */
     uint64_t bytes;  /* of their slices */
     uint64_t weight; /* of the largest slice of each that the GPU can decode */
 };

@@ -394,6 +394,7 @@ struct h264_picture *window_retire(struct window *w)
 void window_abort(struct window *w)
 {
     w->abort = true;
+    queue_abort(w);
     wake_source(w);
     wake_coders(w->schedule, w->busy); /* they drop what nobody has begun */
     wake_window(w);

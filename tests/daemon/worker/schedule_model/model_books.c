@@ -189,7 +189,7 @@ static void check_window(struct window *w, struct sums *all)
 
 static void check_queue(void)
 {
-    uint32_t count = 0;
+    uint32_t count = 0, coders = 0;
     uint64_t bytes = 0, weight = 0;
     const struct picture *prev = NULL;
     for (const struct picture *p = m.s.entropy.first; p; prev = p, p = p->entropy.next) {
@@ -200,8 +200,10 @@ static void check_queue(void)
         count++;
         bytes += p->entropy.bytes;
         weight += p->entropy.largest_slice;
+        coders += !split_may_take(p);
+        CHECK(p->entropy.coders == !split_may_take(p));
     }
-    CHECK(m.s.entropy.last == prev && m.s.entropy.count == count);
+    CHECK(m.s.entropy.last == prev && m.s.entropy.count == count && m.s.entropy.coders == coders);
     CHECK(m.s.entropy.bytes == bytes && m.s.entropy.weight == weight);
 }
 
