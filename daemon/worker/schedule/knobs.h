@@ -134,7 +134,7 @@
 /* of slices on average, of many streams: 854x480 at CRF 38 has 6 to 14 KB | measured */
 #define SPLIT_SMALL_WEIGHT       (16u << 10)
 #define SPLIT_SMALL_LEAST        128            /* such pictures: a batch | by design */
-/* 1/n of the coders decode them beside it, at least: readers need cores | measured: 3, 5 */
+/* 1/n of the coders decode them beside it, at least: readers need cores | measured: 2, 3, 5 */
 #define SPLIT_SMALL_CODERS       8
 /* s of all coders, before the GPU joins them | by design: many streams last */
 #define SPLIT_SMALL_SECONDS      0.25

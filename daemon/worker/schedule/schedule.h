@@ -33,7 +33,7 @@ struct split {
     bool present;        /* the GPU takes part, or did until it failed */
     bool all;            /* the GPU does all that it can */
     uint32_t depth;      /* pictures that the GPU has in work at most; 0: it does not work */
-    uint32_t batch;      /* and of these in a batch; 0: the same */
+    uint32_t batch;      /* pictures of a batch at most; 0: it does not work */
     uint32_t motion_mbs; /* it derives motion of pictures of so many macroblocks; 0: of none */
     struct split_rate cpu_rate;  /* of one coder, motion included */
     struct split_rate gpu_rate;  /* of a batch, until it is decoded */
