@@ -21,9 +21,12 @@ def streams(args, d):
     """Name, extension and path of each."""
     for name, ext, options in record_sync.CASES + record_sync.MORE:
         yield name, ext, record_sync.make(d, name, ext, options)
-    for name, features in (("untimed", "p,cavlc"), ("untimed-fields", "p,cavlc,paff")):
+    # of the last one the third frame begins with its later field
+    for name, features, seed in (("untimed", "p,cavlc", t.SEED),
+                                 ("untimed-fields", "p,cavlc,paff", t.SEED),
+                                 ("untimed-later-field-first", "p,cavlc,paff", "20261201")):
         path = "%s/%s.264" % (d, name)
-        subprocess.run([args.bin + "/streamgen", "--seed", t.SEED, "--frames", "70", "--mbs",
+        subprocess.run([args.bin + "/streamgen", "--seed", seed, "--frames", "70", "--mbs",
                         "2x4", "--only", features, "-o", path], check=True, capture_output=True)
         yield name, "264", path
 

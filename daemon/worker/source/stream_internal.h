@@ -29,6 +29,15 @@ struct stream_read {
     double cpu; /* seconds of the thread that they have */
 };
 
+/* What the reordering of the last frame follows from, as far as its fields are there. open: a
+ * second field may come, and timestamps count the frame when that is known. */
+struct stream_order {
+    bool open;
+    int64_t tag; /* of its first picture */
+    int32_t poc;
+    bool has_b_slices, restart, announced;
+};
+
 struct stream {
     struct session *session;
     struct engine *engine;
@@ -54,9 +63,7 @@ struct stream {
     uint64_t loops;
     int64_t start_pts, end_pts; /* frames outside are not given out */
     bool discontinuity;
-    /* a first field whose second one may come is counted by timestamps when that is known */
-    bool field_open;
-    int64_t field_tag;
+    struct stream_order order;
     bool interlaced; /* the last frame given out was */
     bool half_ticks; /* fields leave apart, so the time base given out is half the container's */
     bool enough;     /* duration or max_frames are reached */

@@ -68,7 +68,7 @@ static bool step1_restart(struct stream *st, uint64_t number)
     if (st->held)
         h264_picture_unref(st->held);
     st->held = NULL;
-    st->field_open = false;
+    st->order.open = false;
     st->sequence = number;
     st->selection.chosen.primed = true;
     return stream_open_codec(st) == 0;

@@ -183,12 +183,21 @@ static void emit(struct stream *st, struct h264_picture *pic, const struct packe
     h264_picture_unref(pic);
 }
 
+static void count_order(struct stream *st)
+{
+    const struct stream_order *o = &st->order;
+    if (!o->announced)
+        timestamps_order(&st->times, o->poc, o->has_b_slices, o->restart);
+}
+
 /* No second field came. */
 static void close_field(struct stream *st)
 {
-    if (st->field_open)
-        timestamps_decoded(&st->times, st->field_tag, true);
-    st->field_open = false;
+    if (st->order.open) {
+        count_order(st);
+        timestamps_decoded(&st->times, st->order.tag, true);
+    }
+    st->order.open = false;
 }
 
 void stream_output_second(struct stream *st, struct h264_picture *pic, bool last)
@@ -224,7 +233,7 @@ static void output_picture(struct stream *st, struct h264_picture *pic)
     int64_t tag = pic->tag;
     if (st->session->params.fields)
         stream_give_info(st, true, "", ""); /* decides the time base */
-    if (st->field_open && st->field_tag == tag)
+    if (st->order.open && st->order.tag == tag)
         close_field(st);
     timestamps_output(&st->times, tag, &t);
     if (t.pts != TIMESTAMPS_NONE && st->loop_begin == TIMESTAMPS_NONE)
@@ -247,31 +256,40 @@ static void output_picture(struct stream *st, struct h264_picture *pic)
         stream_output_second(st, pic, false);
 }
 
-/* Streams that do not announce how far they reorder. */
+/* For streams that do not announce how far they reorder. A frame of two fields counts once the
+ * second one is there: by the lower of both counts, and by what the second one is. */
 static void note_order(struct stream *st, const struct h264_picture *pic)
 {
     const struct h264_slice_header *hdr = pic->slice_count ? &pic->slices[0].hdr : NULL;
-    bool reset = false; /* MMCO 5: the counts start again with this picture */
-    if (pic->sps->vui_present && pic->sps->vui.bitstream_restriction_flag)
-        return;
+    struct stream_order *o = &st->order;
+    bool reset = false, second = pic->first_field != NULL;
+    int32_t poc = pic->output_poc;
     for (unsigned i = 0; hdr && i < hdr->mmco_count; i++)
-        reset |= hdr->mmco[i].op == 5;
-    timestamps_order(&st->times, reset ? 0 : pic->output_poc, pic->has_b_slices, pic->idr || reset);
+        reset |= hdr->mmco[i].op == 5; /* the counts start again with this picture */
+    if (second && o->poc < poc)
+        poc = o->poc;
+    o->poc = reset ? 0 : poc;
+    o->restart = pic->idr || reset || (second && o->restart);
+    o->has_b_slices = pic->has_b_slices;
+    o->announced = pic->sps->vui_present && pic->sps->vui.bitstream_restriction_flag;
+    if (pic->structure == REC_FRAME || second)
+        count_order(st);
 }
 
 /* A frame is decoded when its second field is. */
 static void count_picture(struct stream *st, const struct h264_picture *pic)
 {
     if (pic->first_field) {
-        timestamps_decoded(&st->times, pic->tag, pic->tag != st->field_tag);
-        st->field_open = false;
+        note_order(st, pic);
+        timestamps_decoded(&st->times, pic->tag, pic->tag != st->order.tag);
+        st->order.open = false;
         return;
     }
     close_field(st);
     note_order(st, pic);
-    st->field_open = pic->structure != REC_FRAME;
-    st->field_tag = pic->tag;
-    if (!st->field_open)
+    st->order.open = pic->structure != REC_FRAME;
+    st->order.tag = pic->tag;
+    if (!st->order.open)
         timestamps_decoded(&st->times, pic->tag, false);
 }
 

@@ -50,8 +50,8 @@ void timestamps_init(struct timestamps *t, AVRational time_base, int delay, AVRa
 /* A packet is fed under tag. */
 void timestamps_packet(struct timestamps *t, const struct packet_times *packet);
 /* Before timestamps_decoded, for streams that do not announce their reordering (no
- * bitstream_restriction): the delay grows where the picture order count shows more of it. restart:
- * an IDR picture or MMCO 5. */
+ * bitstream_restriction): the delay grows where the picture order count shows more of it. poc: of
+ * the frame, once both of its fields are there. restart: an IDR picture or MMCO 5. */
 void timestamps_order(struct timestamps *t, int32_t poc, bool has_b_slices, bool restart);
 /* A frame that access unit tag completes has come out of step 1 in decoding order; it will be
  * output. is_field: the access unit is one field of it. */
