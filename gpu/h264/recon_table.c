@@ -127,6 +127,17 @@ static void row_groups(const struct recon_shape *shape, uint32_t step, uint32_t 
     xyz[0] = shape->mb_height * shape->pictures;
 }
 
+#define INTRA_PARTS  8   /* of a row, at most */
+#define INTRA_GROUPS 600 /* workgroups that a device has room for, more or less */
+
+/* Rows in parts, which share the row's runs of intra macroblocks. They shorten the longest chain,
+ * so there are as many as the device has room for at once. */
+static void intra_groups(const struct recon_shape *shape, uint32_t step, uint32_t xyz[3])
+{
+    uint32_t rows = shape->mb_height * shape->pictures, parts = INTRA_GROUPS / rows;
+    xyz[0] = rows * (parts < 1 ? 1 : parts > INTRA_PARTS ? INTRA_PARTS : parts);
+}
+
 /* Columns of macroblocks, in parts: each does two rows more than it writes, so it is no shorter
  * than the device needs to be full. Whole columns fill the cores of a software device, but where
  * tests ask it for what others do. */
@@ -310,7 +321,7 @@ static bool no_deblock(const struct recon_shape *shape)
     {                                                                                              \
         .name = label, .stage = RECON_INTRA, SHADER(intra_persistent),                             \
         CONSTANTS(patient, serial, (serial) ? 32 : 128), .whole_subgroups = !(serial),             \
-        .groups = row_groups, .reads = RECORDS | RECON_B(BIND_RESIDUAL) | WORK_IMAGES | TICKETS,   \
+        .groups = intra_groups, .reads = RECORDS | RECON_B(BIND_RESIDUAL) | WORK_IMAGES | TICKETS, \
         .writes = WORK_IMAGES | TICKETS, .wanted = condition                                       \
     }
 

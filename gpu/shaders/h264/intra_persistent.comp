@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Intra prediction in one dispatch. A workgroup takes the next ticket: a row of macroblocks of a
- * picture. Tickets go through the rows of all pictures from the top downwards. The workgroup visits
- * the intra macroblocks of its row. It waits only if a macroblock above is intra and its samples
- * are used. That row has a lower ticket, so the dispatch ends on any device. Samples pass from row
- * to row inside the words that a reader waits for (lib/progress.glsl). So there is no separate flag
- * and no memory barrier. Rows that an earlier batch has done are read from the image.
+ * Intra prediction in one dispatch. A workgroup takes the next ticket: a part of a row of
+ * macroblocks of a picture. Tickets go through the rows of all pictures from the top downwards. The
+ * workgroup visits the intra macroblocks of its part. It waits only if a macroblock above is intra
+ * and its samples are used. That row has lower tickets, so the dispatch ends on any device. Samples
+ * pass from row to row inside the words that a reader waits for (lib/progress.glsl). So there is no
+ * separate flag and no memory barrier. Rows that an earlier batch has done are read from the image.
+ *
+ * Intra macroblocks side by side are a run. The runs of a row need nothing of each other, so its
+ * parts take them in turn. A part then waits for nothing but its own runs and the row above.
  *
  * The chain from one macroblock to the next bounds the time, so other work runs beside it. Four
  * roles, a subgroup of 32 each, go through the row in step:
@@ -50,13 +53,31 @@ void role_barrier()
 
 #define ROW_WORDS 32 /* 1024 macroblocks */
 shared uint intra_here[ROW_WORDS], intra_above[ROW_WORDS];
-shared uint row_list[ROW_WORDS * 32]; /* columns of the row's intra macroblocks */
+shared uint intra_mine[ROW_WORDS];    /* of intra_here: those of this part */
+shared uint row_list[ROW_WORDS * 32]; /* their columns */
 shared uint row_count;
 
 /* The row: where its records, coefficient blocks and samples lie. */
 uint row_base, row_coeff;
 int row_y, row_layer;
 bool row_follows; /* the row above is of this batch */
+uint row_part, row_parts;
+
+/* First columns of runs, of the 32 columns of a word. */
+uint run_starts(uint word)
+{
+    uint before = word > 0u ? intra_here[word - 1u] >> 31 : 0u;
+    return intra_here[word] & ~(intra_here[word] << 1 | before);
+}
+
+/* Of the run that covers a column: how many begin at it or before. */
+uint run_number(uint x)
+{
+    uint number = bitCount(run_starts(x >> 5) & (2u << (x & 31u)) - 1u);
+    for (uint w = 0u; w < x >> 5; w++)
+        number += bitCount(run_starts(w));
+    return number;
+}
 
 void find_intra()
 {
@@ -64,6 +85,7 @@ void find_intra()
     if (t < ROW_WORDS) {
         intra_here[t] = 0u;
         intra_above[t] = 0u;
+        intra_mine[t] = 0u;
     }
     barrier();
     for (uint x = t; x < push.mb_width; x += size) {
@@ -73,13 +95,18 @@ void find_intra()
             atomicOr(intra_above[x >> 5], 1u << (x & 31u));
     }
     barrier();
+    for (uint x = t; x < push.mb_width; x += size)
+        if ((intra_here[x >> 5] >> (x & 31u) & 1u) != 0u && run_number(x) % row_parts == row_part)
+            atomicOr(intra_mine[x >> 5], 1u << (x & 31u));
+    barrier();
     for (uint x = t; x <= push.mb_width; x += size) {
-        uint before = bitCount(intra_here[x >> 5] & ((1u << (x & 31u)) - 1u));
+        uint word = min(x >> 5, ROW_WORDS - 1u), mask = (1u << (x & 31u)) - 1u;
+        uint before = bitCount(intra_mine[word] & mask);
         for (uint w = 0u; w < x >> 5; w++)
-            before += bitCount(intra_here[w]);
+            before += bitCount(intra_mine[w]);
         if (x == push.mb_width)
             row_count = before;
-        else if ((intra_here[x >> 5] >> (x & 31u) & 1u) != 0u)
+        else if ((intra_mine[word] >> (x & 31u) & 1u) != 0u)
             row_list[before] = x;
     }
     barrier();
@@ -243,13 +270,13 @@ void chroma_role(uint i)
 
 void main()
 {
-    uint ticket = take_ticket(COUNTER_TICKET_INTRA);
-    if (ticket >= push.picture_count * push.mb_height)
-        return;
+    uint ticket = take_ticket(COUNTER_TICKET_INTRA), row = ticket / push.picture_count;
     rec_picture picture = pictures[push.first_picture + ticket % push.picture_count];
     if (uint(picture.has_intra) == 0u)
         return;
-    row_y = int(ticket / push.picture_count);
+    row_parts = gl_NumWorkGroups.x / (push.picture_count * push.mb_height);
+    row_part = row % row_parts;
+    row_y = int(row / row_parts);
     row_layer = int(picture.work);
     if (uint(row_y) < picture.row_first || uint(row_y) >= picture.row_end)
         return;
