@@ -79,6 +79,8 @@ static void log_sums(const struct engine *e)
     if (sums->batches) {
         device_sums_text(sums, line, sizeof(line));
         engine_log(e, 2, line);
+        device_sums_choice(sums, line, sizeof(line));
+        engine_log(e, 2, line);
         device_sums_submitting(sums, line, sizeof(line));
         engine_log(e, 2, line);
     }

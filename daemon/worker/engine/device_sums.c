@@ -19,11 +19,18 @@ void device_sums_step(struct device_sums *s, enum device_step step)
     s->rounds += step == DEVICE_COMPLETES;
 }
 
-void device_sums_batch(struct device_sums *s, uint32_t pictures, uint32_t frames)
+void device_sums_batch(struct device_sums *s, const struct batch *b, uint32_t frames)
 {
     s->batches++;
-    s->pictures += pictures;
+    s->pictures += b->count;
     s->frames += frames;
+    if (!b->count)
+        return;
+    s->choices++;
+    s->ready += b->ready;
+    s->blocked += b->blocked;
+    s->free_slots += b->free_slots;
+    s->short_of_slots += b->short_of_slots;
 }
 
 void device_sums_text(const struct device_sums *s, char *line, size_t size)
@@ -42,6 +49,16 @@ void device_sums_text(const struct device_sums *s, char *line, size_t size)
              percent * t[DEVICE_COMPLETES], percent * t[DEVICE_TENDS], percent * t[DEVICE_COLLECTS],
              percent * t[DEVICE_SUBMITS], percent * t[DEVICE_WAITS_ROOM],
              percent * t[DEVICE_WAITS_MORE], percent * t[DEVICE_WAITS_ALL]);
+}
+
+void device_sums_choice(const struct device_sums *s, char *line, size_t size)
+{
+    const double n = s->choices ? (double)s->choices : 1;
+    snprintf(line, size,
+             "reconstruction: before a batch %.1f pictures were ready, %.1f of them waited for "
+             "others, and %.1f slots were free; in %.0f %% of batches the next one found no slot",
+             (double)s->ready / n, (double)s->blocked / n, (double)s->free_slots / n,
+             100 * (double)s->short_of_slots / n);
 }
 
 void device_sums_submitting(const struct device_sums *s, char *line, size_t size)

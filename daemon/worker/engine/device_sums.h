@@ -8,6 +8,7 @@
 #ifndef PELTON_DEVICE_SUMS_H
 #define PELTON_DEVICE_SUMS_H
 
+#include "daemon/worker/schedule/batch.h"
 #include "gpu/h264/recon.h"
 
 #include <stddef.h>
@@ -30,14 +31,17 @@ struct device_sums {
     int64_t since_ns; /* since when the step is at work */
     enum device_step step;
     uint64_t rounds, batches, pictures, frames; /* frames: that batches delivered */
-    double submitting[RECON_STEPS];             /* seconds: recon_step_seconds */
+    /* of those with pictures, which are so many: as struct batch has them */
+    uint64_t choices, ready, blocked, free_slots, short_of_slots;
+    double submitting[RECON_STEPS]; /* seconds: recon_step_seconds */
 };
 
 /* The step before ends, this one begins. */
 void device_sums_step(struct device_sums *s, enum device_step step);
-void device_sums_batch(struct device_sums *s, uint32_t pictures, uint32_t frames);
+void device_sums_batch(struct device_sums *s, const struct batch *b, uint32_t frames);
 /* Lines for the log. */
 void device_sums_text(const struct device_sums *s, char *line, size_t size);
+void device_sums_choice(const struct device_sums *s, char *line, size_t size);
 void device_sums_submitting(const struct device_sums *s, char *line, size_t size);
 
 #endif

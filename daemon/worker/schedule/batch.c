@@ -166,8 +166,10 @@ static enum verdict batch_consider(struct window *w, struct picture *p, uint32_t
     if (owner->slot.slots ? owner->slot.slots != b->slots : owner != p)
         return NOT_YET; /* the first picture of the frame goes first */
     bool grey = picture_needs_grey(p);
-    if (!owner->slot.slots && !slots_claim(w, b->slots, oldest, older))
+    if (!owner->slot.slots && !slots_claim(w, b->slots, oldest, older)) {
+        b->short_of_slots = true;
         return ENOUGH;
+    }
     if (grey && !oldest)
         return ENOUGH;
     if (!p->slot.slots)
@@ -264,6 +266,10 @@ void batch_collect(struct schedule *s, struct slots *st, struct batch *b)
     b->slots = st;
     b->count = 0;
     b->serial = s->serial + 1;
+    b->ready = s->ready;
+    b->blocked = s->blocked;
+    b->free_slots = st->free_count;
+    b->short_of_slots = false;
     for (struct window *w = s->open; w; w = w->open.next)
         count += window_takes_part(w, st);
     /* also of a window that has gone on to another store */

@@ -31,6 +31,10 @@ struct batch {
     uint64_t serial;
     uint32_t count, width;
     struct batch_entry *entries; /* [width] */
+    /* as it was chosen: READY pictures, those of them that wait for another one, free slots;
+     * whether the next one found no slot */
+    uint32_t ready, blocked, free_slots;
+    bool short_of_slots;
 };
 
 /* Batches of a store that may be in flight: one less on a software device, and if a LIVE picture

@@ -57,7 +57,7 @@ static void submission_complete(struct engine *e, struct store *st, struct submi
     engine_lock(e);
     st->times = times;
     recon_step_seconds(st->recon, e->threads.device_sums.submitting);
-    device_sums_batch(&e->threads.device_sums, b->count, sub->delivery_count);
+    device_sums_batch(&e->threads.device_sums, b, sub->delivery_count);
     submission_note(sub);
     for (uint32_t i = 0; i < b->count; i++)
         if (b->entries[i].picture)

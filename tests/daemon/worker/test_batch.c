@@ -124,6 +124,31 @@ static void test_references(void **state)
     world_free(w);
 }
 
+/* What the log tells of it. */
+static void test_choice(void **state)
+{
+    struct world *w = world(false);
+    add(w, 0, 0, -1);
+    add(w, 0, 1, 0);
+    uint32_t free_slots = w->slots.free_count;
+    w->s.ready = 2; /* as picture_move() counts them */
+    assert_int_equal(collect(w), 1);
+    assert_int_equal(w->batch.ready, 2);
+    assert_int_equal(w->batch.blocked, 0);
+    assert_int_equal(w->batch.free_slots, free_slots);
+    assert_false(w->batch.short_of_slots);
+    free_slots = w->slots.free_count;
+    w->slots.free_count = 0;
+    assert_int_equal(collect(w), 0);
+    assert_int_equal(w->batch.ready, 1);
+    assert_int_equal(w->batch.free_slots, 0);
+    assert_true(w->batch.short_of_slots);
+    w->slots.free_count = free_slots;
+    assert_int_equal(collect(w), 1);
+    assert_false(w->batch.short_of_slots);
+    world_free(w);
+}
+
 /* A picture that waits for its reference is looked at again when that is submitted, and at once. */
 static void test_blocked(void **state)
 {
@@ -376,19 +401,13 @@ static void test_in_flight(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_references),
-        cmocka_unit_test(test_blocked),
-        cmocka_unit_test(test_blocked_discarded),
-        cmocka_unit_test(test_shares),
-        cmocka_unit_test(test_aborted),
-        cmocka_unit_test(test_other_store),
-        cmocka_unit_test(test_eras),
-        cmocka_unit_test(test_copy),
-        cmocka_unit_test(test_grey),
-        cmocka_unit_test(test_fields),
-        cmocka_unit_test(test_single_field),
-        cmocka_unit_test(test_outputs),
-        cmocka_unit_test(test_due),
+        cmocka_unit_test(test_references),  cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_blocked),     cmocka_unit_test(test_blocked_discarded),
+        cmocka_unit_test(test_shares),      cmocka_unit_test(test_aborted),
+        cmocka_unit_test(test_other_store), cmocka_unit_test(test_eras),
+        cmocka_unit_test(test_copy),        cmocka_unit_test(test_grey),
+        cmocka_unit_test(test_fields),      cmocka_unit_test(test_single_field),
+        cmocka_unit_test(test_outputs),     cmocka_unit_test(test_due),
         cmocka_unit_test(test_in_flight),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

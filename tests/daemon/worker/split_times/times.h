@@ -91,7 +91,7 @@ struct sim {
     struct {
         uint64_t frames, bytes, gpu_bytes, gpu_pictures, late, batches;
         double busy, batch_s, coders, full, far, recon, ready, resident;
-        uint64_t looks, submitted;
+        uint64_t looks, submitted, open, free_slots, short_of_slots;
     } sum;
 };
 extern struct sim sim;

@@ -46,6 +46,9 @@ static void recon_submit(void)
     sim.in_flight++;
     sim.slots.in_flight++;
     sim.sum.submitted++;
+    sim.sum.open += b->ready - b->blocked;
+    sim.sum.free_slots += b->free_slots;
+    sim.sum.short_of_slots += b->short_of_slots;
 }
 
 void recon_step(void)

@@ -107,9 +107,13 @@ static void sim_print(const char *tuning, double fps, double span, double steps)
            sim.sum.busy / steps, pictures / n, 1e3 * sim.sum.batch_s / n,
            100.0 * (double)sim.sum.late / (pictures + 1), sim.sum.full / looks,
            sim.sum.far / looks);
-    printf("reconstruction %3.0f %%, width %4.1f, ready %4.0f, results %.0f MiB\n",
-           100 * sim.sum.recon / steps, frames / (double)(sim.sum.submitted + 1),
-           sim.sum.ready / steps, sim.sum.resident / steps / (1 << 20));
+    double submitted = (double)sim.sum.submitted + 1;
+    printf("reconstruction %3.0f %%, width %4.1f, ready %4.0f, %3.0f wait for none, results %.0f "
+           "MiB; ",
+           100 * sim.sum.recon / steps, frames / submitted, sim.sum.ready / steps,
+           (double)sim.sum.open / submitted, sim.sum.resident / steps / (1 << 20));
+    printf("free slots %.0f, none for the next %.0f %%\n", (double)sim.sum.free_slots / submitted,
+           100 * (double)sim.sum.short_of_slots / submitted);
 }
 
 /* The second half is measured. Frames a second; negative: the tuning is none. */
