@@ -5,13 +5,14 @@
  * step, the macroblocks decoded and missing, and errors. It also prints the processor seconds of
  * h264_slice_decode, and of all the rest (motion).
  *
- *     h264_entropy [-r SEED] [-m SEED] [-w PICTURES] [-g 1] [-p WORDS] FILE
+ *     h264_entropy [-r SEED] [-m SEED] [-w PICTURES] [-g 1] [-p WORDS] [-c 1] FILE
  *
  * - -r decodes all slices of a window of pictures in random order: the checksum must not change. -w
  *   is the window (32).
  * - -m flips bits in the slice data first.
  * - -g 1 takes the code for any processor if there is another one.
  * - -p packs the levels of pictures of one slice, with room for so many words at first.
+ * - -c 1 prints how long the chains of intra macroblocks are, too: for so many workgroups of a row.
  *
  * Exit status: 0 every macroblock was decoded without error, 1 not so, 2 usage or file error.
  */
@@ -21,6 +22,7 @@
 #include "reference/recon_ref.h"
 #include "codec/slice_decode.h"
 #include "tests/tools/annexb.h"
+#include "tests/tools/intra_chains.h"
 #include "tests/tools/read_file.h"
 
 #include <malloc.h>
@@ -33,13 +35,14 @@
 struct run {
     struct h264_scratch *scratch;
     struct h264_picture *window[MAX_WINDOW];
-    bool generic;
+    bool generic, chained;
     uint32_t packed_room; /* words; 0: levels are in coefficient blocks */
     unsigned count, size;
     uint64_t random, mutate; /* states of generators; 0: off */
     uint64_t checksum, motion_checksum, mbs, missing, slices, errors, feed_errors, refused,
         pictures, bytes, coeff_blocks, packed_words;
     double seconds, motion_seconds;
+    struct intra_chains chains;
 };
 
 /* xorshift64* */
@@ -193,6 +196,8 @@ static bool decode_window(struct run *run)
     for (unsigned i = 0; i < run->count; i++) {
         run->checksum += picture_checksum(run, run->window[i]);
         derive_motion(run, run->window[i]);
+        if (run->chained)
+            intra_chains_add(&run->chains, run->window[i]);
         h264_picture_done(run->window[i]);
         h264_picture_unref(run->window[i]);
     }
@@ -245,6 +250,8 @@ static bool parse_arguments(int argc, char **argv, struct run *run)
             run->mutate = value * 2 + 0x9e3779b97f4a7c15u;
         else if (argv[i][1] == 'g')
             run->generic = value != 0;
+        else if (argv[i][1] == 'c')
+            run->chained = value != 0;
         else if (argv[i][1] == 'p' && value <= UINT32_MAX)
             run->packed_room = (uint32_t)value;
         else if (argv[i][1] == 'w' && value > 0 && value <= MAX_WINDOW)
@@ -271,6 +278,7 @@ static void print_run(const struct run *run)
     if (run->packed_words)
         printf(" packed-words %llu", (unsigned long long)run->packed_words);
     printf("\n");
+    intra_chains_print(&run->chains);
 }
 
 int main(int argc, char **argv)
@@ -287,7 +295,7 @@ int main(int argc, char **argv)
     mallopt(M_TRIM_THRESHOLD, INT32_MAX);
     if (!parse_arguments(argc, argv, &run)) {
         fprintf(stderr, "usage: h264_entropy [-r SEED] [-m SEED] [-w PICTURES] [-g 1] [-p WORDS] "
-                        "FILE\n");
+                        "[-c 1] FILE\n");
         return 2;
     }
     params.late_arrays = run.packed_room > 0;

@@ -99,7 +99,7 @@ void find_intra()
         if ((intra_here[x >> 5] >> (x & 31u) & 1u) != 0u && run_number(x) % row_parts == row_part)
             atomicOr(intra_mine[x >> 5], 1u << (x & 31u));
     barrier();
-    for (uint x = t; x <= push.mb_width; x += size) {
+    for (uint x = t; x <= push.mb_width; x += size) { /* the last one only counts */
         uint word = min(x >> 5, ROW_WORDS - 1u), mask = (1u << (x & 31u)) - 1u;
         uint before = bitCount(intra_mine[word] & mask);
         for (uint w = 0u; w < x >> 5; w++)
