@@ -127,14 +127,22 @@ static void row_groups(const struct recon_shape *shape, uint32_t step, uint32_t 
     xyz[0] = shape->mb_height * shape->pictures;
 }
 
+static bool intra_in_roles(const struct recon_shape *shape)
+{
+    return shape->has_intra && shape->wavefront == 2 && shape->whole_warps && !shape->software &&
+           !shape->generic_format;
+}
+
 #define INTRA_PARTS  8   /* of a row, at most */
 #define INTRA_GROUPS 600 /* workgroups that a device has room for, more or less */
 
 /* Rows in parts, which share the row's runs of intra macroblocks. They shorten the longest chain,
- * so there are as many as the device has room for at once. */
+ * so there are as many as the device has room for at once. In roles a row is one part: no device
+ * has timed more. */
 static void intra_groups(const struct recon_shape *shape, uint32_t step, uint32_t xyz[3])
 {
     uint32_t rows = shape->mb_height * shape->pictures, parts = INTRA_GROUPS / rows;
+    parts = intra_in_roles(shape) ? 1 : parts;
     xyz[0] = rows * (parts < 1 ? 1 : parts > INTRA_PARTS ? INTRA_PARTS : parts);
 }
 
@@ -181,12 +189,6 @@ static bool any_inter(const struct recon_shape *shape)
 static bool intra_by_diagonals(const struct recon_shape *shape)
 {
     return shape->has_intra && shape->wavefront != 2 && !shape->generic_format;
-}
-
-static bool intra_in_roles(const struct recon_shape *shape)
-{
-    return shape->has_intra && shape->wavefront == 2 && shape->whole_warps && !shape->software &&
-           !shape->generic_format;
 }
 
 static bool intra_persistent(const struct recon_shape *shape)
