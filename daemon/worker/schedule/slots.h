@@ -105,7 +105,6 @@ uint32_t slots_first(const struct window *w, const struct slots_wish *wish, uint
 uint32_t slots_next(const struct schedule *s, const struct slots *st);
 /* Pictures of a batch in a store of so many slots. */
 uint32_t slots_batch_width(const struct schedule *s, const struct slots_key *key, uint32_t count);
-/* Free slots that its windows are sure of. */
 
 /* ---- pictures ---- */
 
