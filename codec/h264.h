@@ -153,7 +153,7 @@ struct h264_arrays {
     /* Coefficient blocks of 16 values, int16_t or int32_t. In device memory the host must not read
      * through this address. */
     void *coeffs;
-    const struct h264_allocator *coeffs_from; /* NULL: the allocator of the holder */
+    const struct h264_allocator *coeffs_from; /* and of packed; NULL: the holder's allocator */
     /* In place of coeffs: packed levels (codec/abi/records.h). Capacity and use in words. */
     uint32_t *packed;
     uint32_t packed_capacity;

@@ -30,19 +30,22 @@ bool h264_picture_exports_entropy(const struct h264_picture *pic);
 size_t h264_slice_entropy_size(const struct h264_slice *slice);
 /* Exports a slice of such a picture. bytes: its RBSP, H264_BITS_PADDING zeros and its scaling
  * lists, *size in all, written in order. *out: all but word, mb_base, coeff_block_base,
- * coeff_block_count and picture. Returns H264_ERR_TRUNCATED where there is no slice data. */
+ * coeff_block_count, picture and those of packed levels. Returns H264_ERR_TRUNCATED where there is
+ * no slice data. */
 int h264_slice_export_entropy(const struct h264_slice *slice, struct ent_slice *out, uint8_t *bytes,
                               size_t *size);
 /* Tables of 9.2 and 9.3 for the shader. */
 void h264_entropy_tables(struct ent_tables *out);
 
 /* Instead of h264_picture_alloc. The content of all arrays is undefined: it comes from the GPU.
- * coeff_blocks: exact size of coeffs, at least one. coeffs_from: allocator of coeffs, which
- * outlives the picture; NULL: the picture's. The codec never reads these coeffs. records: mbs,
- * motion and syntax are allocated too; without them h264_picture_import_motion has to follow.
- * Returns H264_ERR_NOMEM: then call h264_picture_free_arrays. */
+ * coeff_blocks: exact size of coeffs, at least one. packed_words: not 0: packed levels instead of
+ * coeffs, and their size. coeffs_from: allocator of either, which outlives the picture; NULL: the
+ * picture's. The codec never reads them. records: mbs, motion and syntax are allocated too; without
+ * them h264_picture_import_motion has to follow. Returns H264_ERR_NOMEM: then call
+ * h264_picture_free_arrays. */
 int h264_picture_alloc_blocks(struct h264_picture *pic, uint32_t coeff_blocks,
-                              const struct h264_allocator *coeffs_from, bool records);
+                              uint32_t packed_words, const struct h264_allocator *coeffs_from,
+                              bool records);
 /* The arrays hold all macroblocks of all slices, decoded without an error. Afterwards the picture
  * is as h264_slice_decode leaves it. False: step 3 could not take the content, and the picture is
  * as before. A device's memory is not trusted more than a bitstream. */

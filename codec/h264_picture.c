@@ -203,11 +203,12 @@ static size_t packed_size(const struct h264_picture *pic)
 
 static void free_coeffs(struct h264_picture *pic)
 {
-    h264_free(pic->holder.allocator, pic->arrays.packed, packed_size(pic));
+    const struct h264_allocator *from =
+        pic->arrays.coeffs_from ? pic->arrays.coeffs_from : pic->holder.allocator;
+    h264_free(from, pic->arrays.packed, packed_size(pic));
     pic->arrays.packed = NULL;
     pic->arrays.packed_capacity = 0;
-    h264_free(pic->arrays.coeffs_from ? pic->arrays.coeffs_from : pic->holder.allocator,
-              pic->arrays.coeffs, coeffs_size(pic));
+    h264_free(from, pic->arrays.coeffs, coeffs_size(pic));
     pic->arrays.coeffs = NULL;
     pic->arrays.coeffs_from = NULL;
 }
@@ -361,8 +362,11 @@ bool h264_picture_grow_coeffs(struct h264_picture *pic, uint32_t used)
 }
 
 int h264_picture_alloc_blocks(struct h264_picture *pic, uint32_t coeff_blocks,
-                              const struct h264_allocator *coeffs_from, bool records)
+                              uint32_t packed_words, const struct h264_allocator *coeffs_from,
+                              bool records)
 {
+    pic->arrays.packed_capacity = packed_words;
+    atomic_store_explicit(&pic->arrays.packed_words, packed_words, memory_order_relaxed);
     return alloc_arrays(pic, coeff_blocks ? coeff_blocks : 1, coeffs_from, records);
 }
 

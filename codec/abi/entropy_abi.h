@@ -43,7 +43,7 @@
 #define ENT_BYPASS            16 /* qpprime_y_zero_transform_bypass_flag */
 #define ENT_CAVLC             32 /* entropy_coding_mode_flag 0 */
 
-/* One slice. 64 bytes. */
+/* One slice. 76 bytes. */
 struct ent_slice {
     REC_U32 word;     /* its RBSP in the batch's bytes, in words of four */
     REC_U32 start;    /* first bit of slice data in the RBSP; CABAC: of a byte */
@@ -57,6 +57,9 @@ struct ent_slice {
     REC_U32 coeff_block_base;
     REC_U32 coeff_block_count; /* coefficient blocks that its picture may take */
     REC_U32 picture;           /* index of its picture in the batch */
+    /* packed levels of its picture: first word in those of the batch, words that there is room for
+     * (0: none are wanted), macroblocks of the picture */
+    REC_U32 packed_base, packed_count, picture_mbs;
     REC_U32 line;  /* first of its min(mb_width, macroblocks) edges in the batch's lines */
     REC_U32 slice; /* rec_mb.slice */
     REC_U8 type;   /* 0 P, 1 B, 2 I */
@@ -144,7 +147,7 @@ struct ent_tables {
 };
 
 #ifndef VULKAN
-_Static_assert(sizeof(struct ent_slice) == 64, "ent_slice");
+_Static_assert(sizeof(struct ent_slice) == 76, "ent_slice");
 _Static_assert(sizeof(struct ent_result) == 8, "ent_result");
 _Static_assert(sizeof(struct ent_state) == 492, "ent_state");
 _Static_assert(sizeof(struct ent_tables) == 7448, "ent_tables");

@@ -74,6 +74,11 @@ bool gpu_entropy_picture_ok(const struct gpu_entropy_batch *b, uint32_t picture,
     return true;
 }
 
+uint32_t gpu_entropy_packed_words(const struct gpu_entropy_batch *b, uint32_t picture)
+{
+    return b->pictures[picture].packed_words;
+}
+
 bool gpu_entropy_picture_full(const struct gpu_entropy_batch *b, uint32_t picture)
 {
     if (b->state < BATCH_DECODED || picture >= b->picture_count)

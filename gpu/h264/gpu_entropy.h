@@ -23,8 +23,9 @@ struct gpu_entropy_batch;
 
 struct gpu_entropy_params {
     uint32_t batches; /* in flight at most, all on the background queue */
-    uint32_t pictures, slices, mbs, coeff_blocks, bytes; /* what one batch can hold at most */
-    const struct ent_tables *tables;                     /* h264_entropy_tables; copied */
+    /* What one batch can hold at most. packed_words: of packed levels; 0: there are none. */
+    uint32_t pictures, slices, mbs, coeff_blocks, packed_words, bytes;
+    const struct ent_tables *tables; /* h264_entropy_tables; copied */
 };
 
 /* GPU_ERR_FEATURE where the device cannot hold such batches in one buffer each. */
@@ -44,16 +45,17 @@ uint32_t gpu_entropy_pictures(const struct gpu_entropy_batch *b); /* that it has
 uint64_t gpu_entropy_needs(const struct gpu_entropy *e, uint32_t pictures);
 /* Of all batches that exist. */
 uint64_t gpu_entropy_bytes(const struct gpu_entropy *e);
-/* coeff_blocks: the most that the picture may use; one that needs more fails. GPU_ERR_NOMEM: the
- * batch is full. */
+/* coeff_blocks: the most that the picture may use; one that needs more fails. packed_words: the
+ * same of its packed levels, mb_count included; one that needs more has none. 0: none are wanted.
+ * GPU_ERR_NOMEM: the batch is full. */
 int gpu_entropy_add_picture(struct gpu_entropy_batch *b, uint32_t mb_count, uint32_t coeff_blocks,
-                            uint32_t *picture);
+                            uint32_t packed_words, uint32_t *picture);
 /* Memory for the next slice's bytes: `most` bytes, write only. NULL: the batch is full. */
 uint8_t *gpu_entropy_slice_bytes(struct gpu_entropy_batch *b, size_t most);
 /* Add the slice whose `size` bytes were written there. Its word, mb_base, coeff_block_base,
- * coeff_block_count and picture are filled in. GPU_ERR_NOMEM: the batch is full. GPU_ERR_INVALID:
- * the slice leaves its picture or its bytes. A picture that its slices do not cover fails in the
- * end. */
+ * coeff_block_count, picture and those of packed levels are filled in. GPU_ERR_NOMEM: the batch is
+ * full. GPU_ERR_INVALID: the slice leaves its picture or its bytes. A picture that its slices do
+ * not cover fails in the end. */
 int gpu_entropy_add_slice(struct gpu_entropy_batch *b, uint32_t picture,
                           const struct ent_slice *slice, size_t size);
 /* Slices that a subgroup decodes in rounds that begin from now on: 1, 2, 4 or 8, and fewer where
@@ -71,6 +73,8 @@ int gpu_entropy_wait(struct gpu_entropy *e, uint64_t timeout_ns);
  * the number of coefficient blocks. */
 bool gpu_entropy_picture_ok(const struct gpu_entropy_batch *b, uint32_t picture,
                             uint32_t *coeff_blocks);
+/* Of a picture that is ok: words of its packed levels (codec/abi/records.h); 0: it has none. */
+uint32_t gpu_entropy_packed_words(const struct gpu_entropy_batch *b, uint32_t picture);
 /* It is not ok, and has more coefficient blocks than it had room for. */
 bool gpu_entropy_picture_full(const struct gpu_entropy_batch *b, uint32_t picture);
 
@@ -81,7 +85,8 @@ struct gpu_entropy_target {
     void *mbs;    /* struct rec_mb */
     void *motion; /* struct rec_motion; of direct macroblocks unspecified */
     void *syntax; /* struct h264_mb_syntax, 8 bytes */
-    void *coeffs; /* int16_t [coefficient blocks][16] */
+    void *coeffs; /* int16_t [coefficient blocks][16]; NULL: not wanted */
+    void *packed; /* uint32_t [gpu_entropy_packed_words]; NULL: not wanted */
 };
 /* After an error, end the batch: then no target of this batch is written. */
 int gpu_entropy_fetch(struct gpu_entropy_batch *b, uint32_t picture,

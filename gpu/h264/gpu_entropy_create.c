@@ -29,9 +29,10 @@ static void buffer_sizes(const struct entropy_room *p, uint64_t sizes[ENT_BINDIN
     sizes[ENT_BIND_SYNTAX] = (uint64_t)p->mbs * ENTROPY_SYNTAX_BYTES;
     sizes[ENT_BIND_COEFFS] = (uint64_t)p->coeff_blocks * ENTROPY_COEFF_BLOCK_BYTES;
     sizes[ENT_BIND_RESULTS] = (uint64_t)p->slices * sizeof(struct ent_result);
-    sizes[ENT_BIND_COUNTS] = (uint64_t)p->pictures * sizeof(uint32_t);
+    sizes[ENT_BIND_COUNTS] = (uint64_t)p->pictures * ENTROPY_COUNTS_BYTES;
     sizes[ENT_BIND_LINES] = lines * ENTROPY_EDGE_BYTES;
     sizes[ENT_BIND_STATES] = (uint64_t)p->slices * sizeof(struct ent_state);
+    sizes[ENT_BIND_PACKED] = (uint64_t)(p->packed_words ? p->packed_words : 1) * sizeof(uint32_t);
 }
 
 /* A part of n, rounded up. */
@@ -48,6 +49,7 @@ struct entropy_room gpu_entropy_room(const struct gpu_entropy *e, uint32_t pictu
                                  .slices = part_of(p->slices, n, p->pictures),
                                  .mbs = part_of(p->mbs, n, p->pictures),
                                  .coeff_blocks = part_of(p->coeff_blocks, n, p->pictures),
+                                 .packed_words = part_of(p->packed_words, n, p->pictures),
                                  .bytes = part_of(p->bytes / 4, n, p->pictures) * 4};
 }
 

@@ -19,7 +19,8 @@ static int begin_fetch(struct gpu_entropy_batch *b)
     gpu_work_depend(s, b->decoded);
     gpu_work_sync(s, BARRIER_TRANSFER,
                   ENTROPY_BIT(ENT_BIND_MBS) | ENTROPY_BIT(ENT_BIND_MOTION) |
-                      ENTROPY_BIT(ENT_BIND_SYNTAX) | ENTROPY_BIT(ENT_BIND_COEFFS),
+                      ENTROPY_BIT(ENT_BIND_SYNTAX) | ENTROPY_BIT(ENT_BIND_COEFFS) |
+                      ENTROPY_BIT(ENT_BIND_PACKED),
                   ENTROPY_TARGETS);
     b->fetch = s;
 error:
@@ -32,7 +33,8 @@ static int need_staging(struct gpu_entropy_batch *b)
     const uint64_t size =
         (uint64_t)b->room.mbs *
             (sizeof(struct rec_mb) + sizeof(struct rec_motion) + ENTROPY_SYNTAX_BYTES) +
-        (uint64_t)b->room.coeff_blocks * ENTROPY_COEFF_BLOCK_BYTES;
+        (uint64_t)b->room.coeff_blocks * ENTROPY_COEFF_BLOCK_BYTES +
+        (uint64_t)b->room.packed_words * sizeof(uint32_t);
     return b->staging.buffer ? GPU_OK
                              : gpu_buffer_create_for(b->e->g, GPU_USE_ENTROPY, size,
                                                      VK_BUFFER_USAGE_TRANSFER_DST_BIT,
@@ -93,7 +95,10 @@ int gpu_entropy_fetch(struct gpu_entropy_batch *b, uint32_t picture,
     TRY(fetch_array(b, ENT_BIND_SYNTAX, base * ENTROPY_SYNTAX_BYTES, n * ENTROPY_SYNTAX_BYTES,
                     to->syntax));
     TRY(fetch_array(b, ENT_BIND_COEFFS, (uint64_t)pic->coeff_block_base * ENTROPY_COEFF_BLOCK_BYTES,
-                    (uint64_t)pic->coeff_blocks * ENTROPY_COEFF_BLOCK_BYTES, to->coeffs));
+                    to->coeffs ? (uint64_t)pic->coeff_blocks * ENTROPY_COEFF_BLOCK_BYTES : 0,
+                    to->coeffs));
+    TRY(fetch_array(b, ENT_BIND_PACKED, pic->packed_base * sizeof(uint32_t),
+                    to->packed ? pic->packed_words * sizeof(uint32_t) : 0, to->packed));
 error:
     return err;
 }

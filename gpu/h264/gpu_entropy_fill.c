@@ -75,8 +75,8 @@ struct gpu_entropy_batch *gpu_entropy_begin(struct gpu_entropy *e, uint32_t pict
     if (!batch_has_room(b, &room) && !batch_make(e, &room, b))
         return NULL;
     b->state = BATCH_FILLING;
-    b->picture_count = b->slice_count = b->mbs = b->coeff_blocks = b->bytes = b->lines =
-        b->reserved = b->rounds = b->weight = b->copy_count = b->codings = 0;
+    b->picture_count = b->slice_count = b->mbs = b->coeff_blocks = b->packed_words = b->bytes =
+        b->lines = b->reserved = b->rounds = b->weight = b->copy_count = b->codings = 0;
     b->staged = 0;
     b->resident = false;
     b->fetch = NULL;
@@ -92,18 +92,22 @@ uint32_t gpu_entropy_pictures(const struct gpu_entropy_batch *b)
 /* ---- pictures and slices ---- */
 
 int gpu_entropy_add_picture(struct gpu_entropy_batch *b, uint32_t mb_count, uint32_t coeff_blocks,
-                            uint32_t *picture)
+                            uint32_t packed_words, uint32_t *picture)
 {
     const struct entropy_room *p = &b->room;
     if (b->state != BATCH_FILLING || !mb_count)
         return GPU_ERR_INVALID;
     if (b->picture_count == p->pictures || mb_count > p->mbs - b->mbs ||
-        coeff_blocks > p->coeff_blocks - b->coeff_blocks)
+        coeff_blocks > p->coeff_blocks - b->coeff_blocks ||
+        packed_words > p->packed_words - b->packed_words)
         return GPU_ERR_NOMEM;
     b->pictures[b->picture_count] = (struct batch_picture){.mb_base = b->mbs,
                                                            .mb_count = mb_count,
                                                            .coeff_block_base = b->coeff_blocks,
-                                                           .coeff_block_most = coeff_blocks};
+                                                           .coeff_block_most = coeff_blocks,
+                                                           .packed_base = b->packed_words,
+                                                           .packed_most = packed_words};
+    b->packed_words += packed_words;
     b->mbs += mb_count;
     b->coeff_blocks += coeff_blocks;
     *picture = b->picture_count++;
@@ -164,6 +168,9 @@ int gpu_entropy_add_slice(struct gpu_entropy_batch *b, uint32_t picture,
     s.coeff_block_base = pic->coeff_block_base;
     s.coeff_block_count = pic->coeff_block_most;
     s.picture = picture;
+    s.packed_base = pic->packed_base;
+    s.packed_count = pic->packed_most;
+    s.picture_mbs = pic->mb_count;
     s.line = b->lines;
     b->codings |= 1u << entropy_coding(&s);
     b->lines += s.mb_width < s.end_mb - s.first_mb ? s.mb_width : s.end_mb - s.first_mb;

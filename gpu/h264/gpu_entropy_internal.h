@@ -15,6 +15,7 @@
 #define ENTROPY_COEFF_BLOCK_BYTES 32
 #define ENTROPY_SYNTAX_BYTES      8
 #define ENTROPY_EDGE_BYTES        24 /* of a macroblock, for the one below */
+#define ENTROPY_COUNTS_BYTES      (ENT_COUNTS * sizeof(uint32_t)) /* of a picture */
 /* Rounds in flight: the device goes on while the thread that submits them does other things. A
  * power of two. */
 #define ENTROPY_ROUNDS 2
@@ -35,14 +36,15 @@ enum entropy_coding { ENTROPY_CABAC, ENTROPY_CAVLC, ENTROPY_CODINGS };
 
 /* What a batch can hold. */
 struct entropy_room {
-    uint32_t pictures, slices, mbs, coeff_blocks, bytes;
+    uint32_t pictures, slices, mbs, coeff_blocks, packed_words, bytes;
 };
 
-/* Where a round's results of the slices are in a batch's results, and its coefficient block counts
- * of the pictures. */
+/* Where a round's results of the slices are in a batch's results, and its counts of the pictures.
+ */
 static inline uint64_t gpu_entropy_results(const struct entropy_room *room, uint32_t turn)
 {
-    return turn * (room->slices * sizeof(struct ent_result) + room->pictures * sizeof(uint32_t));
+    return turn *
+           (room->slices * sizeof(struct ent_result) + room->pictures * ENTROPY_COUNTS_BYTES);
 }
 
 static inline uint64_t gpu_entropy_counts(const struct entropy_room *room, uint32_t turn)
@@ -51,10 +53,11 @@ static inline uint64_t gpu_entropy_counts(const struct entropy_room *room, uint3
 }
 
 struct batch_picture {
-    uint32_t mb_base, mb_count, coeff_block_base, coeff_block_most;
+    uint32_t mb_base, mb_count, coeff_block_base, coeff_block_most, packed_base, packed_most;
     uint32_t next_mb;      /* slices cover the picture up to here */
     bool gap;              /* but not all of it */
     uint32_t coeff_blocks; /* once decoded */
+    uint32_t packed_words; /* the same; 0: none */
     bool failed;
 };
 
@@ -73,7 +76,7 @@ struct gpu_entropy_batch {
     struct gpu_entropy *e; /* NULL: not made yet */
     struct entropy_room room;
     enum entropy_state state;
-    uint32_t picture_count, slice_count, mbs, coeff_blocks, bytes, lines;
+    uint32_t picture_count, slice_count, mbs, coeff_blocks, packed_words, bytes, lines;
     struct batch_picture *pictures;
     struct batch_slice *slices; /* once submitted, the heaviest first */
     uint32_t reserved;          /* by gpu_entropy_slice_bytes */

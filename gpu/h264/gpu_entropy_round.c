@@ -42,7 +42,7 @@ static void record_inputs(const struct round *r, const struct gpu_entropy_batch 
     g->vk.vkCmdFillBuffer(commands, to[ENT_BIND_RESULTS].buffer, 0,
                           b->slice_count * sizeof(struct ent_result), 0);
     g->vk.vkCmdFillBuffer(commands, to[ENT_BIND_COUNTS].buffer, 0,
-                          b->picture_count * sizeof(uint32_t), 0);
+                          b->picture_count * ENTROPY_COUNTS_BYTES, 0);
 }
 
 /* Of batches that are new. */
@@ -98,15 +98,16 @@ static void record_slices(const struct round *r)
         record_coding(r, i);
 }
 
-/* Of slices that are complete. */
+/* Of slices that are complete. Those in range are packed. */
 static void record_ranges(const struct round *r)
 {
     struct gpu *g = r->e->g;
     gpu_work_sync(r->s, BARRIER_COMPUTE,
                   ENTROPY_BIT(ENT_BIND_SLICES) | ENTROPY_BIT(ENT_BIND_BYTES) |
                       ENTROPY_BIT(ENT_BIND_MBS) | ENTROPY_BIT(ENT_BIND_COEFFS) |
-                      ENTROPY_BIT(ENT_BIND_RESULTS),
-                  ENTROPY_BIT(ENT_BIND_RESULTS));
+                      ENTROPY_BIT(ENT_BIND_RESULTS) | ENTROPY_BIT(ENT_BIND_COUNTS),
+                  ENTROPY_BIT(ENT_BIND_RESULTS) | ENTROPY_BIT(ENT_BIND_COUNTS) |
+                      ENTROPY_BIT(ENT_BIND_PACKED));
     g->vk.vkCmdBindPipeline(r->s->commands, VK_PIPELINE_BIND_POINT_COMPUTE, r->e->ranges);
     for (uint32_t i = 0; i < r->count; i++) {
         const uint32_t n = r->batches[i]->live;
@@ -128,7 +129,7 @@ static void record_results(const struct round *r)
         const struct gpu_buffer *from = b->device;
         VkBufferCopy copies[2] = {
             {0, gpu_entropy_results(&b->room, turn), b->slice_count * sizeof(struct ent_result)},
-            {0, gpu_entropy_counts(&b->room, turn), b->picture_count * sizeof(uint32_t)}};
+            {0, gpu_entropy_counts(&b->room, turn), b->picture_count * ENTROPY_COUNTS_BYTES}};
         g->vk.vkCmdCopyBuffer(r->s->commands, from[ENT_BIND_RESULTS].buffer, b->results.buffer, 1,
                               &copies[0]);
         g->vk.vkCmdCopyBuffer(r->s->commands, from[ENT_BIND_COUNTS].buffer, b->results.buffer, 1,
@@ -264,13 +265,15 @@ static void read_results(struct gpu_entropy_batch *b, uint32_t turn)
 {
     const struct ent_result *results =
         (const struct ent_result *)(b->results.map + gpu_entropy_results(&b->room, turn));
-    const uint32_t *coeff_blocks =
+    const uint32_t *counts =
         (const uint32_t *)(b->results.map + gpu_entropy_counts(&b->room, turn));
-    for (uint32_t i = 0; i < b->picture_count; i++) {
+    for (uint32_t i = 0; i < b->picture_count; i++, counts += ENT_COUNTS) {
         struct batch_picture *pic = &b->pictures[i];
-        pic->coeff_blocks = coeff_blocks[i];
+        const uint64_t words = (uint64_t)pic->mb_count + counts[ENT_COUNT_WORDS];
+        pic->coeff_blocks = counts[ENT_COUNT_BLOCKS];
+        pic->packed_words = words <= pic->packed_most ? (uint32_t)words : 0;
         pic->failed =
-            pic->gap || pic->next_mb != pic->mb_count || coeff_blocks[i] > pic->coeff_block_most;
+            pic->gap || pic->next_mb != pic->mb_count || pic->coeff_blocks > pic->coeff_block_most;
     }
     for (uint32_t i = 0; i < b->slice_count; i++) {
         const struct ent_slice *s = &b->slices[i].slice;

@@ -150,8 +150,10 @@
 #define SPLIT_FORGET             0.8            /* weight of measurements then | measured */
 /* batches at once, plus one for each done | measured */
 #define SPLIT_FIRST_BATCHES      2
-/* bytes of coefficients a byte of slices | measured: about one block a byte */
-#define SPLIT_COEFF_BYTES        32
+/* words of packed levels for 4 bytes of slices, the GPU's | by design: more have blocks */
+#define SPLIT_WORDS_PER_4_BYTES  5
+/* bytes of packed levels a byte of slices | measured: 0.9 words */
+#define SPLIT_LEVEL_BYTES        4
 /* blocks a macroblock: few sizes of arrays | by design: memory is kept by size */
 #define SPLIT_BLOCKS_STEP        3
 #define SPLIT_LOOK_NS            2000000u       /* ns between two looks at the queue | measured */

@@ -74,9 +74,10 @@ static uint64_t kept_bytes(const struct picture *p)
     return (uint64_t)p->pic->mb_count * SPLIT_MB_BYTES;
 }
 
-void split_keep_blocks(struct schedule *s, struct picture *p, uint32_t coeff_blocks)
+void split_keep_results(struct schedule *s, struct picture *p, uint64_t levels)
 {
-    split_keep(s, p, kept_bytes(p) + (uint64_t)coeff_blocks * SPLIT_BLOCK_BYTES);
+    uint64_t all = (uint64_t)p->pic->mb_count * SPLIT_MB_BYTES;
+    split_keep(s, p, (p->records == LIVES_HOST ? all : kept_bytes(p)) + levels);
 }
 
 static uint64_t memory_left(const struct schedule *s)
@@ -340,7 +341,7 @@ static uint32_t choose_some(struct schedule *s, struct split_capacity room, int6
         return 0;
     uint32_t n = 0, most = split_next_pictures(s, &room, first->pic->mb_count);
     uint32_t least = (most + SPLIT_LEAST_PART - 1) / SPLIT_LEAST_PART;
-    if (left < least * kept_bytes(first)) {
+    if (!left || left < least * kept_bytes(first)) {
         s->split.chosen_ns = now_ns; /* for lack of memory nothing is to be forgotten */
         s->split.full = true;
         return 0;

@@ -20,7 +20,7 @@
 /* Room of one batch, and how many batches there are. pictures 0: the device decodes none.
  * picture_blocks: coefficient blocks of one picture's part of it. */
 struct split_capacity {
-    uint32_t batches, pictures, mbs, coeff_blocks, bytes, slices, picture_blocks;
+    uint32_t batches, pictures, mbs, coeff_blocks, packed_words, bytes, slices, picture_blocks;
 };
 /* A batch with room for so many pictures. */
 struct split_capacity split_part(const struct split_capacity *c, uint32_t pictures);
@@ -32,6 +32,8 @@ struct split_capacity split_capacity_of(const struct schedule_setting *setting, 
 uint32_t split_batches(const struct schedule *s, const struct split_capacity *c, uint32_t held);
 /* The most blocks of coefficients that the picture may take of a batch. */
 uint32_t split_blocks(const struct split_capacity *c, const struct picture *p);
+/* Words of packed levels that so many macroblocks and bytes of slices have room for. */
+uint32_t split_words(uint32_t mbs, uint32_t bytes);
 /* They were too few: later pictures of the stream may take twice as many. */
 void split_note_full(struct picture *p);
 /* The blocks that a picture of one slice has room for before a coder decodes it; and the words of
@@ -53,8 +55,9 @@ uint64_t split_resident_limit(const struct schedule_setting *setting);
 
 uint64_t split_slice_weight(const struct h264_slice *slice);
 void split_rate_add(struct split_rate *r, double seconds, double bytes);
-/* The coefficients, too, are in host memory from now on. */
-void split_keep_blocks(struct schedule *s, struct picture *p, uint32_t coeff_blocks);
+/* It is decoded: so many bytes of levels are in host memory, and its records where `records` says.
+ * The device may have had no room. */
+void split_keep_results(struct schedule *s, struct picture *p, uint64_t levels);
 /* The coders had begun so much behind it that they were too far ahead. */
 bool split_is_late(const struct schedule *s, const struct picture *p);
 /* A batch came back with so many late pictures: how far the estimates can be trusted. */

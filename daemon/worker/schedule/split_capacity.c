@@ -20,10 +20,16 @@ bool split_is_short(uint64_t bytes, unsigned coders)
     return bytes && (double)bytes * SPLIT_CPU_SECONDS < SPLIT_AUTO_SECONDS * coders;
 }
 
+uint32_t split_words(uint32_t mbs, uint32_t bytes)
+{
+    return mbs + (uint32_t)((uint64_t)bytes * SPLIT_WORDS_PER_4_BYTES / 4);
+}
+
 /* Of the device's memory for a batch, for each picture of 1920x1088. */
 static uint64_t picture_bytes(uint32_t blocks)
 {
-    return SPLIT_HD_MBS * (SPLIT_MB_BYTES + blocks * SPLIT_BLOCK_BYTES) + SPLIT_PICTURE_BYTES;
+    return SPLIT_HD_MBS * (SPLIT_MB_BYTES + blocks * SPLIT_BLOCK_BYTES) + SPLIT_PICTURE_BYTES +
+           4ull * split_words(SPLIT_HD_MBS, SPLIT_PICTURE_BYTES);
 }
 
 static uint32_t batch_pictures(const struct schedule_setting *set)
@@ -79,6 +85,7 @@ struct split_capacity split_capacity_of(const struct schedule_setting *set, bool
     c.coeff_blocks = c.mbs * (c.pictures < SPLIT_LEAST_SHARED ? SPLIT_MB_BLOCKS : blocks);
     c.picture_blocks = c.coeff_blocks / c.pictures;
     c.bytes = c.pictures * SPLIT_PICTURE_BYTES;
+    c.packed_words = split_words(c.mbs, c.bytes);
     c.slices = c.pictures * SPLIT_PICTURE_SLICES;
     return c;
 }
@@ -93,6 +100,7 @@ struct split_capacity split_part(const struct split_capacity *c, uint32_t pictur
     part.mbs = (uint32_t)(c->mbs * (uint64_t)pictures / all);
     part.coeff_blocks = (uint32_t)(c->coeff_blocks * (uint64_t)pictures / all);
     part.bytes = (uint32_t)(c->bytes * (uint64_t)pictures / all);
+    part.packed_words = (uint32_t)(c->packed_words * (uint64_t)pictures / all);
     part.slices = (uint32_t)(c->slices * (uint64_t)pictures / all);
     return part;
 }
@@ -107,7 +115,7 @@ uint32_t split_room(const struct schedule *s, const struct split_capacity *c)
 uint64_t split_batch_bytes(const struct split_capacity *c)
 {
     return (uint64_t)c->mbs * SPLIT_MB_BYTES + (uint64_t)c->coeff_blocks * SPLIT_BLOCK_BYTES +
-           c->bytes;
+           c->bytes + 4ull * c->packed_words;
 }
 
 uint32_t split_batch_pictures(const struct split_capacity *c, uint32_t mb_count)

@@ -155,6 +155,11 @@ bool window_packs(const struct picture *p)
     return packed == PACKED_LEVELS && p->pace == PACE_AHEAD && !has_wide_levels(p->pic->sps);
 }
 
+uint32_t window_packed_words(const struct picture *p)
+{
+    return window_packs(p) ? split_words(p->pic->mb_count, (uint32_t)p->entropy.bytes) : 0;
+}
+
 /* Chunks of several slices count as if they had no gaps. */
 static uint64_t need_of_blocks(const struct h264_picture *pic, uint64_t blocks)
 {

@@ -160,6 +160,9 @@ uint32_t window_arrays_for(const struct schedule *s, uint64_t picture_bytes, uin
 uint64_t window_need(const struct h264_picture *pic, uint64_t level_bytes);
 /* Coders pack the levels of such a picture (codec/abi/records.h). */
 bool window_packs(const struct picture *p);
+/* Words of packed levels that the GPU has room for; 0: it does not pack them. A batch has room for
+ * those of all pictures whose macroblocks and bytes it has room for. */
+uint32_t window_packed_words(const struct picture *p);
 /* The arrays of a begun picture have other sizes now. */
 void window_grew(struct picture *p);
 /* The begun picture has no records in host memory any more. */

@@ -40,6 +40,12 @@ static void batch_sum(struct entropy_gpu *g, const struct entropy_batch *b, int6
     g->sum.largest += (double)b->largest;
 }
 
+static uint64_t level_bytes(const struct entropy_batch *b, uint32_t i)
+{
+    const uint32_t words = b->parts[i].packed_words;
+    return words ? 4ull * words : (uint64_t)b->parts[i].coeff_blocks * SPLIT_BLOCK_BYTES;
+}
+
 /* Slices to the device; from there what has no place on it. */
 static uint64_t bytes_over_bus(const struct entropy_batch *b, uint32_t i)
 {
@@ -48,7 +54,7 @@ static uint64_t bytes_over_bus(const struct entropy_batch *b, uint32_t i)
     const uint32_t coeff_blocks = b->parts[i].coeff_blocks;
     uint64_t bytes = p->entropy.bytes + pic->slice_count * sizeof(struct ent_slice);
     if (coeff_blocks && p->coeffs == LIVES_HOST)
-        bytes += (uint64_t)coeff_blocks * SPLIT_BLOCK_BYTES;
+        bytes += level_bytes(b, i);
     if (coeff_blocks && p->records == LIVES_HOST)
         bytes += (uint64_t)pic->mb_count * (sizeof(struct rec_mb) + sizeof(struct rec_motion) +
                                             sizeof(struct h264_mb_syntax));
@@ -129,7 +135,8 @@ int entropy_batch_submit(struct entropy_gpu *g, struct entropy_batch *b)
         const struct h264_picture *pic = b->parts[i].picture->pic;
         uint32_t *index = &b->parts[i].index;
         uint32_t blocks = split_blocks(&g->capacity, b->parts[i].picture);
-        if (gpu_entropy_add_picture(b->work, pic->mb_count, blocks, index))
+        uint32_t words = window_packed_words(b->parts[i].picture);
+        if (gpu_entropy_add_picture(b->work, pic->mb_count, blocks, words, index))
             *index = UINT32_MAX;
         else
             added += add_slices(b->work, pic, *index) == GPU_OK;
@@ -137,20 +144,21 @@ int entropy_batch_submit(struct entropy_gpu *g, struct entropy_batch *b)
     return added ? gpu_entropy_submit(b->work) : GPU_ERR_INVALID;
 }
 
-/* Coefficients stay on the device, or go to the host if it has no room. */
+/* Levels stay on the device, or go to the host if it has no room. */
 static bool alloc_arrays(struct entropy_gpu *g, struct entropy_batch *b, uint32_t i,
                          uint32_t blocks, bool records)
 {
     struct h264_picture *pic = b->parts[i].picture->pic;
-    uint32_t step = pic->mb_count * SPLIT_BLOCKS_STEP;
-    if (g->resident && h264_picture_alloc_blocks(pic, blocks, resident_allocator(g->resident),
-                                                 records) == H264_OK) {
+    uint32_t step = pic->mb_count * SPLIT_BLOCKS_STEP, words = b->parts[i].packed_words;
+    if (g->resident &&
+        h264_picture_alloc_blocks(pic, blocks, words, resident_allocator(g->resident), records) ==
+            H264_OK) {
         g->sum.stayed++;
         b->parts[i].coeffs = LIVES_DEVICE;
         return true;
     }
     h264_picture_free_arrays(pic);
-    if (h264_picture_alloc_blocks(pic, (blocks + step - 1) / step * step, NULL, records) ==
+    if (h264_picture_alloc_blocks(pic, (blocks + step - 1) / step * step, words, NULL, records) ==
         H264_OK) {
         b->parts[i].coeffs = LIVES_HOST;
         return true;
@@ -172,6 +180,7 @@ static int fetch_picture(struct entropy_gpu *g, struct entropy_batch *b, uint32_
     if (!gpu_entropy_picture_ok(b->work, b->parts[i].index, &blocks))
         return GPU_OK;
     blocks = blocks ? blocks : 1;
+    b->parts[i].packed_words = gpu_entropy_packed_words(b->work, b->parts[i].index);
     bool kept = motion_gpu_keep(g->motion, p);
     if (!alloc_arrays(g, b, i, blocks, !kept || p->motion.host)) {
         motion_gpu_drop(g->motion, p);
@@ -182,7 +191,8 @@ static int fetch_picture(struct entropy_gpu *g, struct entropy_batch *b, uint32_
     struct gpu_entropy_target to = {.mbs = arrays->mbs,
                                     .motion = arrays->motion,
                                     .syntax = arrays->syntax,
-                                    .coeffs = arrays->coeffs};
+                                    .coeffs = arrays->coeffs,
+                                    .packed = arrays->packed};
     if (kept)
         motion_gpu_places(p, &to);
     return gpu_entropy_fetch(b->work, b->parts[i].index, &to);
@@ -215,8 +225,8 @@ void entropy_batch_keep(struct schedule *s, const struct entropy_batch *b)
         struct picture *p = b->parts[i].picture;
         p->records = (uint8_t)b->parts[i].records;
         p->coeffs = (uint8_t)b->parts[i].coeffs;
-        if (b->parts[i].coeff_blocks && p->coeffs == LIVES_HOST)
-            split_keep_blocks(s, p, b->parts[i].coeff_blocks);
+        if (b->parts[i].coeff_blocks)
+            split_keep_results(s, p, p->coeffs == LIVES_HOST ? level_bytes(b, i) : 0);
     }
 }
 
@@ -251,7 +261,7 @@ bool entropy_batch_fill(struct entropy_gpu *g, struct entropy_batch *b)
     b->seconds = 0;
     for (uint32_t i = 0; i < b->count; i++) {
         b->parts[i].picture = pictures[i];
-        b->parts[i].coeff_blocks = 0;
+        b->parts[i].coeff_blocks = b->parts[i].packed_words = 0;
         b->parts[i].full = false;
         b->parts[i].records = b->parts[i].coeffs = LIVES_NOWHERE;
         b->bytes += pictures[i]->entropy.bytes;

@@ -32,6 +32,7 @@ struct entropy_batch {
         struct picture *picture;
         uint32_t index;        /* in the work */
         uint32_t coeff_blocks; /* 0: not decoded there */
+        uint32_t packed_words; /* of packed levels in their place; 0: none */
         bool full;             /* it has more than it had room for */
         /* where they will be: the picture's own, once the lock is there */
         enum picture_lives records, coeffs;

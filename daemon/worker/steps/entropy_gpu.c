@@ -96,6 +96,7 @@ static bool entropy_gpu_open(struct entropy_gpu *g)
                                         .slices = g->capacity.slices,
                                         .mbs = g->capacity.mbs,
                                         .coeff_blocks = g->capacity.coeff_blocks,
+                                        .packed_words = g->capacity.packed_words,
                                         .bytes = g->capacity.bytes,
                                         .tables = &tables};
     struct gpu_entropy *gpu = NULL;
@@ -160,7 +161,7 @@ static bool arrays_ready(struct entropy_gpu *g)
     bool reads = window_reads_records(q->first->window);
     uint32_t host = !g->motion ? count : reads ? count / 2 + 1 : 1;
     return array_maker_ready(g->arrays, mb_count, host,
-                             count * (q->bytes / q->count * SPLIT_COEFF_BYTES + records));
+                             count * (q->bytes / q->count * SPLIT_LEVEL_BYTES + records));
 }
 
 /* Bytes of the device that sessions are charged for. With the lock. */

@@ -2,8 +2,8 @@
  *
  * Runs behind entropy.comp, a workgroup a slice. It computes the inverse transforms of slices that
  * are complete. A slice fails where a value is out of its range (8.5.10 to 8.5.13), as
- * codec/residual_range.c has it. Then a coder decodes the picture, and marks it. Pictures have 8
- * bits, in 4:2:0 or 4:0:0.
+ * codec/residual_range.c has it. Then a coder decodes the picture, and marks it. The levels of
+ * other slices are packed. Pictures have 8 bits, in 4:2:0 or 4:0:0.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -51,6 +51,14 @@ layout(set = 0, binding = ENT_BIND_RESULTS, scalar) buffer result_buffer
 {
     ent_result results[];
 };
+layout(set = 0, binding = ENT_BIND_COUNTS, std430) buffer count_buffer
+{
+    uint counts[];
+};
+layout(set = 0, binding = ENT_BIND_PACKED, std430) writeonly buffer packed_words_buffer
+{
+    uint packed_words[];
+};
 
 shared uint wrong; /* macroblocks of the slice with a value that is out of range */
 ent_slice slice;
@@ -62,6 +70,7 @@ void test(int v)
 }
 
 #include "gpu/shaders/lib/entropy_ranges.glsl"
+#include "gpu/shaders/lib/entropy_pack.glsl"
 
 void main()
 {
@@ -77,6 +86,9 @@ void main()
         if (suspect(slice.mb_base + addr) && !macroblock_within(mbs[slice.mb_base + addr]))
             atomicAdd(wrong, 1u);
     barrier();
+    bool good = wrong == 0u;
     if (gl_LocalInvocationIndex == 0u)
-        results[index].status = wrong == 0u ? ENT_CHECKED : ENT_FAILED;
+        results[index].status = good ? ENT_CHECKED : ENT_FAILED;
+    if (good && slice.packed_count > 0u)
+        pack_slice();
 }

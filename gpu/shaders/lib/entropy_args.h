@@ -16,7 +16,14 @@
 #define ENT_BIND_COUNTS  8
 #define ENT_BIND_LINES   9
 #define ENT_BIND_STATES  10
-#define ENT_BINDINGS     11
+#define ENT_BIND_PACKED  11
+#define ENT_BINDINGS     12
+
+/* Of a picture in ENT_BIND_COUNTS: coefficient blocks, words of packed levels behind those of the
+ * macroblocks */
+#define ENT_COUNT_BLOCKS 0
+#define ENT_COUNT_WORDS  1
+#define ENT_COUNTS       2
 
 /* Slices that a workgroup, which is a subgroup, decodes: powers of two from 1 on, so many of them
  * (docs/design/entropy-gpu.md) */

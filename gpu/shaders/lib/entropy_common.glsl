@@ -58,10 +58,10 @@ layout(set = 0, binding = ENT_BIND_RESULTS, scalar) buffer result_buffer
 {
     ent_result results[];
 };
-/* by picture */
+/* ENT_COUNTS of each picture */
 layout(set = 0, binding = ENT_BIND_COUNTS, std430) buffer count_buffer
 {
-    uint coeff_block_counts[];
+    uint counts[];
 };
 /* struct top_edge, three each */
 layout(set = 0, binding = ENT_BIND_LINES, std430) buffer line_buffer
@@ -179,7 +179,7 @@ void coeff_blocks_reserve()
     if (coeff_block_end - coeff_block_next >= coeff_blocks_per_mb)
         return;
     uint n = min(slice.end_mb - mb_addr, 8u) * coeff_blocks_per_mb;
-    uint start = atomicAdd(coeff_block_counts[slice.picture], n);
+    uint start = atomicAdd(counts[slice.picture * ENT_COUNTS + ENT_COUNT_BLOCKS], n);
     if (start > slice.coeff_block_count || n > slice.coeff_block_count - start) {
         failed = true;
         coeff_block_next = coeff_block_end = 0u;
@@ -194,7 +194,8 @@ void coeff_blocks_reserve()
 void coeff_blocks_return()
 {
     if (coeff_block_next < coeff_block_end)
-        atomicCompSwap(coeff_block_counts[slice.picture], coeff_block_end, coeff_block_next);
+        atomicCompSwap(counts[slice.picture * ENT_COUNTS + ENT_COUNT_BLOCKS], coeff_block_end,
+                       coeff_block_next);
 }
 
 #endif

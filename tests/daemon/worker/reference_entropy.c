@@ -14,6 +14,7 @@
 #include "codec/abi/entropy_abi.h"
 #include "codec/h264.h"
 #include "codec/h264_error.h"
+#include "codec/pack_levels.h"
 #include "daemon/worker/schedule/xorshift.h"
 #include "gpu/h264/gpu_entropy.h"
 #include "tests/daemon/worker/reference.h"
@@ -29,6 +30,8 @@
 struct part {
     struct h264_picture *pic; /* with arrays of its own */
     uint32_t mb_count;
+    uint32_t *packed; /* its levels, if there is room for packed_most words of them */
+    uint32_t packed_most, packed_words;
     bool ok;
     struct gpu_entropy_target to;
 };
@@ -160,13 +163,14 @@ struct gpu_entropy_batch *gpu_entropy_begin(struct gpu_entropy *e, uint32_t pict
 }
 
 int gpu_entropy_add_picture(struct gpu_entropy_batch *b, uint32_t mb_count, uint32_t coeff_blocks,
-                            uint32_t *picture)
+                            uint32_t packed_words, uint32_t *picture)
 {
     const struct gpu_entropy_params *p = &b->owner->params;
     if (b->count == p->pictures || mb_count > p->mbs - b->mbs || coeff_blocks > p->coeff_blocks)
         return GPU_ERR_NOMEM;
     struct part *part = &b->parts[b->count];
-    *part = (struct part){.pic = calloc(1, sizeof(*part->pic)), .mb_count = mb_count};
+    *part = (struct part){
+        .pic = calloc(1, sizeof(*part->pic)), .mb_count = mb_count, .packed_most = packed_words};
     if (!part->pic)
         abort();
     part->pic->holder.allocator = &heap;
@@ -223,6 +227,27 @@ static void decode(struct part *part, struct h264_scratch *scratch)
     part->ok &= covered == part->mb_count;
 }
 
+static void pack(struct part *part)
+{
+    const struct h264_arrays *a = &part->pic->arrays;
+    uint64_t room = part->mb_count * (1 + REC_PACKED_WORDS(48)) + H264_PACKED_SLACK;
+    uint32_t *packed = malloc(room * sizeof(*packed)), next = part->mb_count;
+    if (!packed)
+        abort();
+    for (uint32_t addr = 0; addr < part->mb_count; addr++) {
+        const struct rec_mb *mb = &a->mbs[addr];
+        unsigned n =
+            (unsigned)(__builtin_popcount(mb->coded[0]) + __builtin_popcount(mb->coded[1]) +
+                       __builtin_popcount(mb->coded[2]));
+        packed[addr] = UINT32_MAX;
+        if (n)
+            next = h264_pack_levels(packed, next, addr,
+                                    (const int16_t *)a->coeffs + 16 * (size_t)mb->coeff, n);
+    }
+    part->packed = packed;
+    part->packed_words = next <= part->packed_most ? next : 0;
+}
+
 /* One of the things that h264_picture_import_entropy looks at. */
 static void spoil(const struct h264_picture *pic, uint64_t random)
 {
@@ -253,6 +278,8 @@ static void *work(void *batch)
     usleep(b->delay_us);
     for (uint32_t i = 0; i < b->count; i++) {
         decode(&b->parts[i], scratch);
+        if (b->parts[i].ok && b->parts[i].packed_most)
+            pack(&b->parts[i]);
         if (b->fail_of && next_random(&b->random) % b->fail_of == 0)
             b->parts[i].ok = false;
         else if (b->parts[i].ok && b->spoil_of && next_random(&b->random) % b->spoil_of == 0)
@@ -301,6 +328,11 @@ bool gpu_entropy_picture_ok(const struct gpu_entropy_batch *b, uint32_t picture,
     return b->parts[picture].ok;
 }
 
+uint32_t gpu_entropy_packed_words(const struct gpu_entropy_batch *b, uint32_t picture)
+{
+    return b->parts[picture].packed_words;
+}
+
 /* Slices make as many as they need. */
 bool gpu_entropy_picture_full(const struct gpu_entropy_batch *b, uint32_t picture)
 {
@@ -325,8 +357,11 @@ int gpu_entropy_fetch_submit(struct gpu_entropy_batch *b)
         memcpy(part->to.mbs, pic->arrays.mbs, n * sizeof(*pic->arrays.mbs));
         memcpy(part->to.motion, pic->arrays.motion, n * sizeof(*pic->arrays.motion));
         memcpy(part->to.syntax, pic->arrays.syntax, n * sizeof(*pic->arrays.syntax));
-        memcpy(part->to.coeffs, pic->arrays.coeffs,
-               (size_t)atomic_load(&pic->arrays.coeff_block_count) * 32);
+        if (part->to.coeffs)
+            memcpy(part->to.coeffs, pic->arrays.coeffs,
+                   (size_t)atomic_load(&pic->arrays.coeff_block_count) * 32);
+        if (part->to.packed)
+            memcpy(part->to.packed, part->packed, 4 * (size_t)part->packed_words);
     }
     return GPU_OK;
 }
@@ -342,6 +377,7 @@ void gpu_entropy_end(struct gpu_entropy_batch *b)
         h264_picture_free_arrays(pic);
         free(pic->slices);
         free(pic);
+        free(b->parts[i].packed);
     }
     b->phase = PHASE_FREE;
 }

@@ -131,7 +131,7 @@ static void test_memory(void **state)
     assert_int_equal(choose(w), 8);
     assert_int_equal(choose(w), 0);
     assert_int_equal(w->s.split.kept, 20 * 100 * 176);
-    split_keep_blocks(&w->s, w->chosen[0], 7);
+    split_keep_results(&w->s, w->chosen[0], 7 * SPLIT_BLOCK_BYTES);
     assert_int_equal(w->s.split.kept, 20 * 100 * 176 + 7 * 32);
     free(w);
     w = world(PICTURES); /* of more memory others have more */
@@ -156,6 +156,17 @@ static void test_memory_of_others(void **state)
     }
     assert_int_equal(choose(w), 16);
     assert_int_equal(w->s.split.kept, 8 * 100 * 176);
+    w->chosen[0]->records = LIVES_DEVICE;
+    split_keep_results(&w->s, w->chosen[0], 0);
+    assert_int_equal(w->s.split.kept, 8 * 100 * 176);
+    w->chosen[0]->records = LIVES_HOST; /* there was no room on the device */
+    split_keep_results(&w->s, w->chosen[0], 0);
+    assert_int_equal(w->s.split.kept, 9 * 100 * 176);
+    split_keep_results(&w->s, w->chosen[0], 12 * 100 * 176); /* nothing is left */
+    assert_int_equal(choose(w), 0);
+    assert_true(w->s.split.full);
+    w->chosen[0]->records = LIVES_DEVICE;
+    split_keep_results(&w->s, w->chosen[0], 0);
     assert_int_equal(choose(w), 16);
     assert_int_equal(w->s.split.kept, 16 * 100 * 176);
     assert_true(choose(w) < 16);

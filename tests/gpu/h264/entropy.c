@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BATCH_PICTURES      32
 #define BATCH_MBS           40000
 #define BATCH_SLICES        4096
 #define BATCH_BYTES         (8u << 20)
@@ -67,10 +66,10 @@ bool entropy_decode_cpu(struct entropy *p, struct h264_picture *pic)
 }
 
 int entropy_add_picture(struct gpu_entropy_batch *b, const struct h264_picture *pic,
-                        uint32_t coeff_blocks)
+                        uint32_t coeff_blocks, uint32_t packed_words)
 {
     uint32_t picture = 0;
-    int err = gpu_entropy_add_picture(b, pic->mb_count, coeff_blocks, &picture);
+    int err = gpu_entropy_add_picture(b, pic->mb_count, coeff_blocks, packed_words, &picture);
     for (uint32_t i = 0; i < pic->slice_count && err == 0; i++) {
         struct ent_slice slice;
         size_t size = 0;
@@ -170,9 +169,11 @@ static int read_resident(struct entropy *p, const struct gpu_entropy_batch *b, u
     int err = 0;
     for (uint32_t i = 0; i < n && err == 0; i++) {
         uint32_t coeff_blocks = 0;
-        if (is_resident(i) && gpu_entropy_picture_ok(b, i, &coeff_blocks) && coeff_blocks)
-            err = gpu_arena_read(p->env->gpu, resident(p, &got[i]), (size_t)coeff_blocks * 32,
-                                 got[i].coeffs);
+        if (!is_resident(i) || !gpu_entropy_picture_ok(b, i, &coeff_blocks) || !coeff_blocks)
+            continue;
+        uint32_t words = gpu_entropy_packed_words(b, i);
+        err = gpu_arena_read(p->env->gpu, resident(p, &got[i]),
+                             words ? 4 * (size_t)words : (size_t)coeff_blocks * 32, got[i].coeffs);
     }
     return err;
 }
@@ -190,10 +191,14 @@ static int fetch(struct entropy *p, struct gpu_entropy_batch *b, struct h264_pic
         used[i & 1] += (array_sizes(pictures[i], sizes) + 63) & ~(size_t)63;
         memset(got[i].mbs, 0xa5, sizes[0] + sizes[1] + sizes[2]);
         void *coeffs = is_resident(i) ? resident(p, &got[i]) : got[i].coeffs;
-        if (gpu_entropy_picture_ok(b, i, &coeff_blocks))
-            err = gpu_entropy_fetch(
-                b, i,
-                &(struct gpu_entropy_target){got[i].mbs, got[i].motion, got[i].syntax, coeffs});
+        if (!gpu_entropy_picture_ok(b, i, &coeff_blocks))
+            continue;
+        struct gpu_entropy_target to = {got[i].mbs, got[i].motion, got[i].syntax, coeffs, NULL};
+        if (gpu_entropy_packed_words(b, i)) {
+            to.packed = to.coeffs;
+            to.coeffs = NULL;
+        }
+        err = gpu_entropy_fetch(b, i, &to);
     }
     if (err == 0)
         err = gpu_entropy_fetch_submit(b);
@@ -256,7 +261,8 @@ static int batch_submit(struct entropy *p, struct h264_picture **pictures, uint3
     struct gpu_entropy_batch *b = *out = gpu_entropy_begin(p->gpu, 0);
     int err = b ? 0 : GPU_ERR_INVALID;
     for (uint32_t i = 0; i < n && err == 0; i++)
-        err = entropy_add_picture(b, pictures[i], pictures[i]->mb_count * COEFF_BLOCKS_PER_MB);
+        err = entropy_add_picture(b, pictures[i], pictures[i]->mb_count * COEFF_BLOCKS_PER_MB,
+                                  p->packed_rooms[i]);
     return err ? err : gpu_entropy_submit(b);
 }
 
@@ -290,19 +296,46 @@ static int other_judge(struct entropy *p, struct gpu_entropy_batch *other,
     return err;
 }
 
+/* Levels are packed where there is room for their words, and as many as the CPU's. */
+static int judge_words(struct entropy *p, const struct h264_picture *pic,
+                       const struct gpu_entropy_batch *b, uint32_t i)
+{
+    uint32_t words = entropy_words(pic), got = gpu_entropy_packed_words(b, i);
+    p->packed += got != 0;
+    if (got == (words <= p->packed_rooms[i] ? words : 0))
+        return 0;
+    printf("checkgpu: MISMATCH picture %" PRIu32 ": %" PRIu32
+           " words of packed levels, not %" PRIu32 " in room for %" PRIu32 "\n",
+           pic->id, got, words, p->packed_rooms[i]);
+    return -1;
+}
+
+static int compare_picture(struct entropy *p, const struct h264_picture *pic,
+                           const struct gpu_entropy_batch *b, uint32_t i, const struct arrays *got,
+                           uint32_t coeff_blocks)
+{
+    uint32_t words = gpu_entropy_packed_words(b, i);
+    int err = judge_words(p, pic, b, i);
+    if (err == 0 && words)
+        err = entropy_unpack(pic, got->mbs, got->coeffs, coeff_blocks, words);
+    return err ? err : compare(pic, got, coeff_blocks);
+}
+
 static int run_batch(struct entropy *p, struct h264_picture **pictures, uint32_t n,
                      enum inputs inputs)
 {
     struct gpu_entropy_batch *b = NULL, *other = NULL;
-    struct arrays got[BATCH_PICTURES];
+    struct arrays got[ENTROPY_PICTURES];
     int err = 0;
+    for (uint32_t i = 0; i < n; i++)
+        p->packed_rooms[i] = entropy_packed_room(p->env, pictures[i]);
     gpu_entropy_share(p->gpu, random_share(p, pictures, n));
     if (check_chance(p->env, 50))
         err = other_submit(p, pictures, n, &other);
     gpu_entropy_share(p->gpu, random_share(p, pictures, n)); /* of rounds from now on */
     if (err == 0)
         err = batch_submit(p, pictures, n, &b);
-    bool good[BATCH_PICTURES];
+    bool good[ENTROPY_PICTURES];
     for (uint32_t i = 0; i < n; i++) /* meanwhile */
         good[i] = entropy_decode_cpu(p, pictures[i]);
     if (err == 0)
@@ -318,7 +351,7 @@ static int run_batch(struct entropy *p, struct h264_picture **pictures, uint32_t
         bool ok = gpu_entropy_picture_ok(b, i, &coeff_blocks);
         err = judge_result(p, pictures[i], inputs, good[i], ok);
         if (ok && err == 0)
-            err = compare(pictures[i], &got[i], coeff_blocks);
+            err = compare_picture(p, pictures[i], b, i, &got[i], coeff_blocks);
         p->env->mbs += pictures[i]->mb_count;
     }
     p->env->pictures += n;
@@ -370,7 +403,7 @@ static int run_damaged(struct entropy *p, struct h264_picture **pictures, uint32
 {
     int err = 0;
     for (unsigned round = 0; round < p->damage && err == 0; round++) {
-        struct whole wholes[BATCH_PICTURES] = {{0}};
+        struct whole wholes[ENTROPY_PICTURES] = {{0}};
         for (uint32_t i = 0; i < n && err == 0; i++)
             err = damage(p, &pictures[i]->slices[check_random(p->env, pictures[i]->slice_count)],
                          &wholes[i]);
@@ -400,7 +433,7 @@ static int lengthen(struct h264_slice *slice, struct whole *whole)
 
 static int run_longer(struct entropy *p, struct h264_picture **pictures, uint32_t n)
 {
-    struct whole wholes[BATCH_PICTURES] = {{0}};
+    struct whole wholes[ENTROPY_PICTURES] = {{0}};
     int err = 0;
     for (uint32_t i = 0; i < n && err == 0; i++)
         err = lengthen(&pictures[i]->slices[i % pictures[i]->slice_count], &wholes[i]);
@@ -473,7 +506,7 @@ static bool batch_has_room(const struct entropy *p, const struct h264_picture *p
     }
     for (uint32_t k = 0; k < pic->slice_count; k++)
         bytes += pic->slices[k].nal_size + SLICE_MORE;
-    return p->count < BATCH_PICTURES && mbs <= BATCH_MBS && slices <= BATCH_SLICES &&
+    return p->count < ENTROPY_PICTURES && mbs <= BATCH_MBS && slices <= BATCH_SLICES &&
            bytes <= BATCH_BYTES;
 }
 
@@ -505,7 +538,7 @@ static int take_picture(void *user, struct h264_picture *pic)
     if (!p->keep && !batch_has_room(p, pic))
         err = run_pending(p);
     if (p->count == p->capacity) {
-        uint32_t capacity = 2 * p->capacity + BATCH_PICTURES;
+        uint32_t capacity = 2 * p->capacity + ENTROPY_PICTURES;
         struct h264_picture **grown =
             realloc(p->pictures, capacity * sizeof(struct h264_picture *));
         if (!grown) {
@@ -546,14 +579,15 @@ static int open_check(struct entropy *p)
     void *memory = NULL;
     h264_entropy_tables(&tables);
     struct gpu_entropy_params params = {.batches = 2,
-                                        .pictures = BATCH_PICTURES,
+                                        .pictures = ENTROPY_PICTURES,
                                         .slices = BATCH_SLICES,
                                         .mbs = BATCH_MBS,
                                         .coeff_blocks = BATCH_MBS * COEFF_BLOCKS_PER_MB,
+                                        .packed_words = entropy_most_words(BATCH_MBS),
                                         .bytes = BATCH_BYTES,
                                         .tables = &tables};
     p->arena_size = (size_t)BATCH_MBS * (32 + 136 + 8 + COEFF_BLOCKS_PER_MB * 32) +
-                    (size_t)BATCH_SLICES * ENTROPY_SLACK * 32 + BATCH_PICTURES * 64;
+                    (size_t)BATCH_SLICES * ENTROPY_SLACK * 32 + ENTROPY_PICTURES * 64;
     p->scratch = h264_scratch_create();
     p->memory = malloc(p->arena_size);
     if (!p->scratch || !p->memory)
@@ -584,9 +618,9 @@ int check_entropy(struct check_env *env, const char *const *paths, unsigned coun
     }
     printf("checkgpu entropy: %lu pictures, %lu macroblocks, %lu equal; damaged: %lu refused, %lu "
            "as the CPU has them; %lu with bytes behind slice data refused; other scaling lists: "
-           "%lu in range, %lu not\n",
+           "%lu in range, %lu not; %lu packed\n",
            env->pictures, env->mbs, p.equal, p.refused, p.passed, p.longer, p.scaled,
-           p.out_of_range);
+           p.out_of_range, p.packed);
     entropy_close(&p);
     if (!err && !env->pictures)
         printf("checkgpu: no file has pictures that the GPU takes\n");

@@ -27,7 +27,8 @@ int entropy_submit(struct entropy *p, uint32_t first, uint32_t n, struct gpu_ent
     for (uint32_t i = first; i < first + n && err == 0; i++) {
         const struct h264_picture *pic = p->pictures[i % p->count];
         err = entropy_add_picture(
-            b, pic, atomic_load(&pic->arrays.coeff_block_count) + pic->slice_count * ENTROPY_SLACK);
+            b, pic, atomic_load(&pic->arrays.coeff_block_count) + pic->slice_count * ENTROPY_SLACK,
+            entropy_words(pic));
     }
     return err ? err : gpu_entropy_submit(b);
 }
@@ -68,6 +69,7 @@ static void room_for(const struct entropy *p, uint32_t n, struct gpu_entropy_par
         params->mbs += rounds * pic->mb_count;
         params->coeff_blocks += rounds * (atomic_load(&pic->arrays.coeff_block_count) +
                                           pic->slice_count * ENTROPY_SLACK);
+        params->packed_words += rounds * entropy_words(pic);
         bytes += rounds * picture_bytes(pic);
     }
     params->bytes = (uint32_t)(bytes + 3) & ~3u;

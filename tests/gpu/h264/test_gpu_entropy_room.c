@@ -8,10 +8,11 @@
 #include "codec/h264_export.h"
 #include "gpu/h264/gpu_entropy.h"
 
-#define MBS  400 /* of a picture */
-#define MOST 8   /* pictures of a batch */
-#define FEW  2
-#define LEFT (64u << 10) /* bytes: less than a picture takes */
+#define MBS   400 /* of a picture */
+#define WORDS (9 * MBS)
+#define MOST  8 /* pictures of a batch */
+#define FEW   2
+#define LEFT  (64u << 10) /* bytes: less than a picture takes */
 
 static struct gpu_entropy *entropy;
 
@@ -23,6 +24,7 @@ static void open_entropy(void)
                                               .slices = 2 * MOST,
                                               .mbs = MOST * MBS,
                                               .coeff_blocks = MOST * MBS * 24,
+                                              .packed_words = MOST * WORDS,
                                               .bytes = MOST * 4096,
                                               .tables = &tables};
     h264_entropy_tables(&tables);
@@ -46,8 +48,8 @@ static void expect_pictures(struct gpu_entropy_batch *b, uint32_t pictures)
     uint32_t index;
     assert_int_equal(gpu_entropy_pictures(b), pictures);
     for (uint32_t i = 0; i < pictures; i++)
-        assert_int_equal(gpu_entropy_add_picture(b, MBS, MBS * 24, &index), GPU_OK);
-    assert_int_equal(gpu_entropy_add_picture(b, MBS, MBS * 24, &index), GPU_ERR_NOMEM);
+        assert_int_equal(gpu_entropy_add_picture(b, MBS, MBS * 24, WORDS, &index), GPU_OK);
+    assert_int_equal(gpu_entropy_add_picture(b, MBS, MBS * 24, WORDS, &index), GPU_ERR_NOMEM);
     assert_null(gpu_entropy_slice_bytes(b, pictures * 4096 + 1));
     assert_non_null(gpu_entropy_slice_bytes(b, pictures * 4096));
 }

@@ -174,8 +174,7 @@ static void entropy_ends(struct picture *p, bool good)
     p->records = raw ? LIVES_DEVICE : LIVES_HOST;
     p->coeffs = model_chance(50) ? LIVES_DEVICE : LIVES_HOST;
     p->motion.device_records = raw ? p : NULL;
-    if (p->coeffs == LIVES_HOST)
-        split_keep_blocks(&m.s, p, 3);
+    split_keep_results(&m.s, p, p->coeffs == LIVES_HOST ? 96 : 0);
     b->records = b->coeffs = true;
     b->on_host = !raw;
     b->raw = raw;

@@ -71,7 +71,7 @@ void recon_step(void)
     if (sim.in_flight && sim.recon_left_s <= 0)
         sim.recon_left_s = machine.recon + machine.recon_one * sim.recon[0].count;
     sim.sum.recon += sim.in_flight > 0;
-    sim.sum.resident += (double)sim.resident * SPLIT_COEFF_BYTES +
+    sim.sum.resident += (double)sim.resident * SPLIT_LEVEL_BYTES +
                         (double)sim.waiting * MBS * sizeof(struct rec_motion) * 1.3;
     for (uint32_t i = 0; i < sim.streams_used; i++)
         sim.sum.ready += sim.streams[i].w.ready;
