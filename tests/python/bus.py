@@ -13,7 +13,7 @@ WIDTH, HEIGHT, FRAMES = 96, 64, 12
 X264 = "keyint=99:bframes=2:b-pyramid=none:direct=%s:b-adapt=0:scenecut=0:slices=1"
 REFERENCES = 5
 MB, SYNTAX, MAP = 32, 8, 2  # bytes of a macroblock's records and of its map
-RECORDS, SLICE = MB + 136, 64
+RECORDS, SLICE = MB + 136, 76
 SECTOR = 32
 # Pictures whose motion lies in an arena of the worker, and those that call the GPU
 LARGE, LARGE_MBS = "640x352", 40 * 22
