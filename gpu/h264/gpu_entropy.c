@@ -76,6 +76,8 @@ bool gpu_entropy_picture_ok(const struct gpu_entropy_batch *b, uint32_t picture,
 
 uint32_t gpu_entropy_packed_words(const struct gpu_entropy_batch *b, uint32_t picture)
 {
+    if (b->state < BATCH_DECODED || picture >= b->picture_count || b->pictures[picture].failed)
+        return 0;
     return b->pictures[picture].packed_words;
 }
 

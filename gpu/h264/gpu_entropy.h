@@ -73,7 +73,7 @@ int gpu_entropy_wait(struct gpu_entropy *e, uint64_t timeout_ns);
  * the number of coefficient blocks. */
 bool gpu_entropy_picture_ok(const struct gpu_entropy_batch *b, uint32_t picture,
                             uint32_t *coeff_blocks);
-/* Of a picture that is ok: words of its packed levels (codec/abi/records.h); 0: it has none. */
+/* Words of the packed levels of a picture that is ok (codec/abi/records.h); 0: it has none. */
 uint32_t gpu_entropy_packed_words(const struct gpu_entropy_batch *b, uint32_t picture);
 /* It is not ok, and has more coefficient blocks than it had room for. */
 bool gpu_entropy_picture_full(const struct gpu_entropy_batch *b, uint32_t picture);
