@@ -121,6 +121,13 @@ struct check_picture *check_build_any(struct check_env *env, uint32_t index, int
  * an error (reported). */
 int check_run(struct check_env *env, struct check_picture **pictures, uint32_t n);
 
+/* Coefficient blocks of a macroblock */
+static inline unsigned check_mb_blocks(const struct rec_mb *mb)
+{
+    return (unsigned)(__builtin_popcount(mb->coded[0]) + __builtin_popcount(mb->coded[1]) +
+                      __builtin_popcount(mb->coded[2]));
+}
+
 /* The view of a picture, by chance with packed levels, which the caller frees; NULL: with its
  * coefficient blocks. any: words of them are changed at random. */
 uint32_t *check_pack(struct check_env *env, const struct check_picture *p, bool any,

@@ -82,12 +82,6 @@ int entropy_add_picture(struct gpu_entropy_batch *b, const struct h264_picture *
     return err;
 }
 
-static unsigned coeff_block_count(const struct rec_mb *mb)
-{
-    return (unsigned)(__builtin_popcount(mb->coded[0]) + __builtin_popcount(mb->coded[1]) +
-                      __builtin_popcount(mb->coded[2]));
-}
-
 /* Which coefficient blocks slices of one picture get depends on their order in time. */
 static const char *mb_differs(const struct h264_picture *pic, const struct arrays *got,
                               uint32_t addr)
@@ -103,9 +97,9 @@ static const char *mb_differs(const struct h264_picture *pic, const struct array
     if (syntax->part != H264_PART_DIRECT &&
         memcmp(&pic->arrays.motion[addr], &got->motion[addr], sizeof(*pic->arrays.motion)))
         return "rec_motion";
-    if (coeff_block_count(&a) &&
+    if (check_mb_blocks(&a) &&
         memcmp((const int16_t *)pic->arrays.coeffs + (size_t)pic->arrays.mbs[addr].coeff * 16,
-               got->coeffs + (size_t)got->mbs[addr].coeff * 16, coeff_block_count(&a) * 32))
+               got->coeffs + (size_t)got->mbs[addr].coeff * 16, check_mb_blocks(&a) * 32))
         return "coefficients";
     return NULL;
 }
@@ -114,7 +108,7 @@ static int compare(const struct h264_picture *pic, const struct arrays *got, uin
 {
     for (uint32_t addr = 0; addr < pic->mb_count; addr++) {
         const char *what;
-        unsigned blocks = coeff_block_count(&got->mbs[addr]);
+        unsigned blocks = check_mb_blocks(&got->mbs[addr]);
         /* others may have given back what is before those that this slice did not use */
         if (blocks &&
             (got->mbs[addr].coeff > coeff_blocks || blocks > coeff_blocks - got->mbs[addr].coeff))
@@ -232,25 +226,23 @@ static uint32_t random_share(const struct entropy *p, struct h264_picture **pict
     return share;
 }
 
-enum inputs { WHOLE, DAMAGED, LONGER, SCALED };
-
-static int judge_result(struct entropy *p, const struct h264_picture *pic, enum inputs inputs,
-                        bool cpu, bool gpu)
+static int judge_result(struct entropy *p, const struct h264_picture *pic,
+                        enum entropy_inputs inputs, bool cpu, bool gpu)
 {
-    p->equal += inputs == WHOLE && gpu;
-    p->passed += inputs == DAMAGED && gpu;
-    p->refused += inputs == DAMAGED && !gpu;
-    p->longer += inputs == LONGER;
-    p->scaled += inputs == SCALED && gpu;
-    p->out_of_range += inputs == SCALED && !gpu;
-    bool wrong = inputs == LONGER ? cpu || gpu : gpu && !cpu;
-    if (!wrong && (inputs == DAMAGED || gpu == cpu || !must_pass(p, pic, 1)))
+    p->equal += inputs == ENTROPY_WHOLE && gpu;
+    p->passed += inputs == ENTROPY_DAMAGED && gpu;
+    p->refused += inputs == ENTROPY_DAMAGED && !gpu;
+    p->longer += inputs == ENTROPY_LONGER;
+    p->scaled += inputs == ENTROPY_SCALED && gpu;
+    p->out_of_range += inputs == ENTROPY_SCALED && !gpu;
+    bool wrong = inputs == ENTROPY_LONGER ? cpu || gpu : gpu && !cpu;
+    if (!wrong && (inputs == ENTROPY_DAMAGED || gpu == cpu || !must_pass(p, pic, 1)))
         return 0;
     printf("checkgpu: MISMATCH picture %" PRIu32 "%s is %s for the CPU and %s for the GPU\n",
            pic->id,
-           inputs == LONGER   ? " with bytes behind slice data"
-           : inputs == SCALED ? " with large scaling lists"
-                              : "",
+           inputs == ENTROPY_LONGER   ? " with bytes behind slice data"
+           : inputs == ENTROPY_SCALED ? " with large scaling lists"
+                                      : "",
            cpu ? "good" : "bad", gpu ? "good" : "bad");
     return -1;
 }
@@ -321,8 +313,8 @@ static int compare_picture(struct entropy *p, const struct h264_picture *pic,
     return err ? err : compare(pic, got, coeff_blocks);
 }
 
-static int run_batch(struct entropy *p, struct h264_picture **pictures, uint32_t n,
-                     enum inputs inputs)
+int entropy_run_batch(struct entropy *p, struct h264_picture **pictures, uint32_t n,
+                      enum entropy_inputs inputs)
 {
     struct gpu_entropy_batch *b = NULL, *other = NULL;
     struct arrays got[ENTROPY_PICTURES];
@@ -360,141 +352,6 @@ static int run_batch(struct entropy *p, struct h264_picture **pictures, uint32_t
     return err;
 }
 
-/* A slice as it was. */
-struct whole {
-    struct h264_slice *slice;
-    uint8_t *nal;
-    size_t size;
-};
-
-/* Other bytes, or an early end; of the slice data above all, and often of its end, so that some
- * other valid slice comes of it. */
-static int damage(struct entropy *p, struct h264_slice *slice, struct whole *whole)
-{
-    size_t header = slice->data_bit_offset / 8 + 2, last = slice->nal_size - 1;
-    *whole = (struct whole){slice, malloc(slice->nal_size), slice->nal_size};
-    if (!whole->nal)
-        return GPU_ERR_NOMEM;
-    memcpy(whole->nal, slice->nal, slice->nal_size);
-    if (header >= last)
-        return 0;
-    if (check_chance(p->env, 15)) {
-        slice->nal_size -= check_random(p->env, (uint32_t)(last - header));
-        return 0;
-    }
-    if (check_chance(p->env, 40))
-        header = last - header > 4 ? last - 4 : header;
-    for (unsigned n = 1 + check_random(p->env, 3); n > 0; n--)
-        slice->nal[header + check_random(p->env, (uint32_t)(last - header))] =
-            (uint8_t)check_random(p->env, 256);
-    return 0;
-}
-
-static void repair(struct whole *whole)
-{
-    if (whole->nal) {
-        memcpy(whole->slice->nal, whole->nal, whole->size);
-        whole->slice->nal_size = whole->size;
-    }
-    free(whole->nal);
-}
-
-static int run_damaged(struct entropy *p, struct h264_picture **pictures, uint32_t n)
-{
-    int err = 0;
-    for (unsigned round = 0; round < p->damage && err == 0; round++) {
-        struct whole wholes[ENTROPY_PICTURES] = {{0}};
-        for (uint32_t i = 0; i < n && err == 0; i++)
-            err = damage(p, &pictures[i]->slices[check_random(p->env, pictures[i]->slice_count)],
-                         &wholes[i]);
-        if (err == 0)
-            err = run_batch(p, pictures, n, DAMAGED);
-        for (uint32_t i = 0; i < n; i++)
-            repair(&wholes[i]);
-    }
-    return err;
-}
-
-/* One byte more than may stand between slice data and the byte of the stop bit (9.3.1.2): slice
- * data end within the byte that has had it, and the new one is the last. */
-static int lengthen(struct h264_slice *slice, struct whole *whole)
-{
-    size_t more = ENT_BYTES_BEHIND + 2;
-    uint8_t *longer = malloc(slice->nal_size + more);
-    if (!longer)
-        return GPU_ERR_NOMEM;
-    *whole = (struct whole){slice, slice->nal, slice->nal_size};
-    memcpy(longer, slice->nal, slice->nal_size);
-    memset(longer + slice->nal_size, 0x55, more);
-    slice->nal = longer;
-    slice->nal_size += more;
-    return 0;
-}
-
-static int run_longer(struct entropy *p, struct h264_picture **pictures, uint32_t n)
-{
-    struct whole wholes[ENTROPY_PICTURES] = {{0}};
-    int err = 0;
-    for (uint32_t i = 0; i < n && err == 0; i++)
-        err = lengthen(&pictures[i]->slices[i % pictures[i]->slice_count], &wholes[i]);
-    if (err == 0)
-        err = run_batch(p, pictures, n, LONGER);
-    for (uint32_t i = 0; i < n && wholes[i].nal; i++) {
-        free(wholes[i].slice->nal);
-        wholes[i].slice->nal = wholes[i].nal;
-        wholes[i].slice->nal_size = wholes[i].size;
-    }
-    return err;
-}
-
-/* Parameter sets of a slice with other scaling lists, and its own. */
-struct scaled_sets {
-    struct h264_slice *slice;
-    struct h264_sps sps;
-    struct h264_pps pps;
-    const struct h264_sps *own_sps;
-    const struct h264_pps *own_pps;
-};
-
-static void scaled_begin(struct entropy *p, struct scaled_sets *s, struct h264_slice *slice)
-{
-    uint32_t most = 4u << check_random(p->env, 7);
-    uint8_t *lists = (uint8_t *)&s->sps.scaling;
-    s->slice = slice;
-    s->own_sps = slice->sps;
-    s->own_pps = slice->pps;
-    memcpy(&s->sps, slice->sps, sizeof(s->sps));
-    memcpy(&s->pps, slice->pps, sizeof(s->pps));
-    s->sps.seq_scaling_matrix_present_flag = 1;
-    s->pps.pic_scaling_matrix_present_flag = 0;
-    for (size_t i = 0; i < sizeof(struct rec_scaling); i++)
-        lists[i] = (uint8_t)(1 + check_random(p->env, most < 255 ? most : 255));
-    slice->sps = &s->sps;
-    slice->pps = &s->pps;
-}
-
-/* Random scaling lists, which change no syntax, so that values of some pictures are out of range.
- */
-static int run_scaled(struct entropy *p, struct h264_picture **pictures, uint32_t n)
-{
-    uint32_t slices = 0, used = 0;
-    for (uint32_t i = 0; i < n; i++)
-        slices += pictures[i]->slice_count;
-    struct scaled_sets *sets = calloc(slices, sizeof(*sets));
-    if (!sets)
-        return GPU_ERR_NOMEM;
-    for (uint32_t i = 0; i < n; i++)
-        for (uint32_t k = 0; k < pictures[i]->slice_count; k++)
-            scaled_begin(p, &sets[used++], &pictures[i]->slices[k]);
-    int err = run_batch(p, pictures, n, SCALED);
-    for (uint32_t i = 0; i < used; i++) {
-        sets[i].slice->sps = sets[i].own_sps;
-        sets[i].slice->pps = sets[i].own_pps;
-    }
-    free(sets);
-    return err;
-}
-
 static bool batch_has_room(const struct entropy *p, const struct h264_picture *pic)
 {
     size_t mbs = pic->mb_count, slices = pic->slice_count, bytes = 0;
@@ -512,13 +369,13 @@ static bool batch_has_room(const struct entropy *p, const struct h264_picture *p
 
 static int run_pending(struct entropy *p)
 {
-    int err = p->count ? run_batch(p, p->pictures, p->count, WHOLE) : 0;
+    int err = p->count ? entropy_run_batch(p, p->pictures, p->count, ENTROPY_WHOLE) : 0;
     if (err == 0 && p->count)
-        err = run_damaged(p, p->pictures, p->count);
+        err = entropy_run_damaged(p, p->pictures, p->count);
     if (err == 0 && p->count && p->damage)
-        err = run_longer(p, p->pictures, p->count);
+        err = entropy_run_longer(p, p->pictures, p->count);
     for (unsigned round = 0; round < p->damage && err == 0 && p->count; round++)
-        err = run_scaled(p, p->pictures, p->count);
+        err = entropy_run_scaled(p, p->pictures, p->count);
     for (uint32_t i = 0; i < p->count; i++)
         h264_picture_unref(p->pictures[i]);
     p->count = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Shared by entropy.c (checks) and entropy_time.c: the pictures of a stream, and step 2 of them on
- * the CPU and the GPU.
+ * Shared by entropy.c (checks), its parts and entropy_time.c: the pictures of a stream, and step 2
+ * of them on the CPU and the GPU.
  */
 #ifndef PELTON_CHECKGPU_ENTROPY_H
 #define PELTON_CHECKGPU_ENTROPY_H
@@ -50,6 +50,17 @@ int entropy_submit(struct entropy *p, uint32_t first, uint32_t n, struct gpu_ent
 /* Wait for the one batch that is submitted. */
 int entropy_finish(struct gpu_entropy *e, struct gpu_entropy_batch *b);
 void entropy_close(struct entropy *p); /* half built is fine */
+
+enum entropy_inputs { ENTROPY_WHOLE, ENTROPY_DAMAGED, ENTROPY_LONGER, ENTROPY_SCALED };
+/* n pictures in one batch, by the CPU and by the GPU. 0, or negative after a message. */
+int entropy_run_batch(struct entropy *p, struct h264_picture **pictures, uint32_t n,
+                      enum entropy_inputs inputs);
+
+/* ---- entropy_inputs.c: the same with other inputs ---- */
+
+int entropy_run_damaged(struct entropy *p, struct h264_picture **pictures, uint32_t n);
+int entropy_run_longer(struct entropy *p, struct h264_picture **pictures, uint32_t n);
+int entropy_run_scaled(struct entropy *p, struct h264_picture **pictures, uint32_t n);
 
 /* ---- entropy_packed.c ---- */
 

@@ -15,12 +15,6 @@
 #define MB_BLOCKS 24
 #define MB_WORDS  REC_PACKED_WORDS(MB_BLOCKS)
 
-static unsigned blocks_of(const struct rec_mb *mb)
-{
-    return (unsigned)(__builtin_popcount(mb->coded[0]) + __builtin_popcount(mb->coded[1]) +
-                      __builtin_popcount(mb->coded[2]));
-}
-
 uint32_t entropy_most_words(uint32_t mbs)
 {
     return mbs * (1 + MB_WORDS);
@@ -40,7 +34,7 @@ uint32_t entropy_words(const struct h264_picture *pic)
     for (uint32_t addr = 0; addr < pic->mb_count; addr++) {
         const struct rec_mb *mb = &pic->arrays.mbs[addr];
         const int16_t *blocks = (const int16_t *)pic->arrays.coeffs + 16 * (size_t)mb->coeff;
-        unsigned n = blocks_of(mb);
+        unsigned n = check_mb_blocks(mb);
         sum += n ? h264_pack_levels(words, 1, 0, blocks, n) - 1 : 0;
     }
     return sum;
@@ -82,7 +76,7 @@ int entropy_unpack(const struct h264_picture *pic, const struct rec_mb *mbs, int
         memcpy(packed, coeffs, 4ull * words);
     memset(coeffs, 0xa5, (size_t)coeff_blocks * 32);
     for (uint32_t addr = 0; addr < pic->mb_count && good; addr++) {
-        unsigned n = blocks_of(&mbs[addr]);
+        unsigned n = check_mb_blocks(&mbs[addr]);
         if (!n)
             continue;
         good = mbs[addr].coeff <= coeff_blocks && n <= coeff_blocks - mbs[addr].coeff &&

@@ -103,8 +103,7 @@ static bool blocks_apart(const struct check_picture *p)
     uint8_t *taken = calloc(p->view.coeff_block_count + 1, 1);
     for (uint32_t addr = 0; taken && addr < p->view.head.mb_count; addr++) {
         const struct rec_mb *m = &p->mbs[addr];
-        int count = __builtin_popcount(m->coded[0]) + __builtin_popcount(m->coded[1]) +
-                    __builtin_popcount(m->coded[2]);
+        int count = (int)check_mb_blocks(m);
         for (int i = 0; i < count; i++)
             apart &= !taken[m->coeff + (uint32_t)i]++;
     }

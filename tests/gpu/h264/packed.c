@@ -8,18 +8,12 @@
 
 #include <stdlib.h>
 
-static unsigned blocks_of(const struct rec_mb *m)
-{
-    return (unsigned)(__builtin_popcount(m->coded[0]) + __builtin_popcount(m->coded[1]) +
-                      __builtin_popcount(m->coded[2]));
-}
-
 static uint32_t pack_all(const struct check_picture *p, uint32_t *packed)
 {
     uint32_t next = p->view.head.mb_count;
     for (uint32_t addr = 0; addr < p->view.head.mb_count; addr++) {
         const struct rec_mb *m = &p->mbs[addr];
-        unsigned n = blocks_of(m);
+        unsigned n = check_mb_blocks(m);
         packed[addr] = UINT32_MAX; /* nobody reads it where there are no levels */
         if (n)
             next = h264_pack_levels(packed, next, addr, p->coeffs + 16 * (size_t)m->coeff, n);
