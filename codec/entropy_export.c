@@ -208,8 +208,8 @@ void h264_entropy_tables(struct ent_tables *out)
         const struct h264_cabac_state *s = &h264_cabac_states[i];
         out->states[i][0] = (uint32_t)s->lps[0] | (uint32_t)s->lps[1] << 8 |
                             (uint32_t)s->lps[2] << 16 | (uint32_t)s->lps[3] << 24;
-        out->states[i][1] =
-            (uint32_t)s->next[0] | (uint32_t)s->next[1] << 8 | (uint32_t)s->mps << 31;
+        const uint32_t bin = s->mps ? ENT_STATE_BIN : 0;
+        out->states[i][1] = s->next[0] | bin | ((uint32_t)s->next[1] | (bin ^ ENT_STATE_BIN)) << 16;
     }
     for (unsigned model = 0; model < 4; model++)
         memcpy(out->init[model], h264_cabac_init_mn[model], sizeof(out->init[model]));

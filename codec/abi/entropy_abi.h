@@ -19,7 +19,7 @@
 #define ENT_MIN_WIDTH 3
 #define ENT_MAX_WIDTH 512
 #define ENT_MAX_BYTES (1u << 28)
-#define ENT_PADDING   3 /* least zero bytes behind a slice: reading stops there */
+#define ENT_PADDING   31 /* least zero bytes behind a slice: reading stops there */
 /* Whole bytes between the end of slice data and the byte of the stop bit: x264 leaves up to 7 bits.
  * More are of another unit, or the bins are wrong. */
 #define ENT_BYTES_BEHIND 0
@@ -111,11 +111,14 @@ struct ent_state {
 /* the value of all of Table 9-36 but I_NxN, whose other bins follow */
 #define ENT_TREE_INTRA_16X16 63
 
+/* In what a context becomes: the bin was 1. Below it: the state. */
+#define ENT_STATE_BIN 128
+
 /* Tables of 9.2, 9.3 and 8.5.6, filled by h264_entropy_tables: the shader has none of its own.
  * Frame, then field where there are two. */
 struct ent_tables {
-    /* by pStateIdx << 1 | valMPS: rangeTabLPS, a byte each; the next one after the MPS | after the
-     * LPS << 8 | valMPS << 31 */
+    /* by pStateIdx << 1 | valMPS: rangeTabLPS, a byte each; what the context becomes after the MPS,
+     * after the LPS << 16: the next state and ENT_STATE_BIN */
     REC_U32 states[128][2];
     REC_I8 init[4][ENT_CONTEXTS][2]; /* (m, n) by ent_slice.model */
     REC_U8 scan_4x4[2][16];

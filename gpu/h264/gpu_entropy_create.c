@@ -50,7 +50,7 @@ struct entropy_room gpu_entropy_room(const struct gpu_entropy *e, uint32_t pictu
                                  .mbs = part_of(p->mbs, n, p->pictures),
                                  .coeff_blocks = part_of(p->coeff_blocks, n, p->pictures),
                                  .packed_words = part_of(p->packed_words, n, p->pictures),
-                                 .bytes = part_of(p->bytes / 4, n, p->pictures) * 4};
+                                 .bytes = part_of((p->bytes + 15) / 16, n, p->pictures) * 16};
 }
 
 uint64_t gpu_entropy_room_bytes(const struct entropy_room *room)

@@ -5,34 +5,54 @@
 #ifndef PELTON_ENTROPY_BLOCK_CABAC_GLSL
 #define PELTON_ENTROPY_BLOCK_CABAC_GLSL
 
-/* significant_coeff_flag and last_significant_coeff_flag (9.3.3.1.3) of a block of `count`
- * coefficients, 16 at most: those that are not 0, as bits. */
+/* significant_coeff_flag and last_significant_coeff_flag of a coefficient, whose contexts are in
+ * the states of these rows. True: it is the last one. */
+bool significant(uvec2 sig, uvec2 last, uint sig_at, uint last_at, uint bit, inout uint mask)
+{
+    uint next;
+    engine_ready();
+    bool one = decide(sig, next);
+    contexts[sig_at] = uint8_t(next);
+    if (one) {
+        mask |= bit;
+        one = decide(last, next);
+        contexts[last_at] = uint8_t(next);
+    }
+    return one;
+}
+
+/* The same (9.3.3.1.3) of a block of `count` coefficients, 16 at most: those that are not 0, as
+ * bits. Two coefficients a turn, whose rows stay in the registers that they are loaded into. */
 uint significance(uint sig_at, uint last_at, uint count)
 {
-    uint mask = 0u, bit = 1u, stop = 1u << (count - 1u), next;
+    uint mask = 0u, bit = 1u, stop = 1u << (count - 1u);
     sig_at += context_base;
     last_at += context_base;
-    uvec2 sig = states[uint(contexts[sig_at])], last = states[uint(contexts[last_at])];
+    uvec2 sig = state_of(uint(contexts[sig_at])), last = state_of(uint(contexts[last_at]));
     uint next_sig = uint(contexts[sig_at + 1u]), next_last = uint(contexts[last_at + 1u]);
-    [[dont_unroll]] while (bit != stop) {
-        uvec2 following_sig = states[next_sig], following_last = states[next_last];
+    bool more = true;
+    [[dont_unroll]] while (more) { /* `more` is known before a bin, not behind it */
+        uvec2 second_sig = state_of(next_sig), second_last = state_of(next_last);
         next_sig = uint(contexts[sig_at + 2u]);
         next_last = uint(contexts[last_at + 2u]);
-        engine_ready();
-        bool one = decide(sig, next);
-        contexts[sig_at] = uint8_t(next);
-        if (one) {
-            mask |= bit;
-            one = decide(last, next);
-            contexts[last_at] = uint8_t(next);
-            if (one)
-                return mask;
-        }
-        sig = following_sig;
-        last = following_last;
-        sig_at++;
-        last_at++;
-        bit <<= 1;
+        uint second = bit << 1;
+        more = second != stop;
+        if (significant(sig, last, sig_at, last_at, bit, mask))
+            return mask;
+        bit = second;
+        if (!more)
+            break;
+        sig = state_of(next_sig);
+        last = state_of(next_last);
+        next_sig = uint(contexts[sig_at + 3u]);
+        next_last = uint(contexts[last_at + 3u]);
+        uint third = bit << 1;
+        more = third != stop;
+        if (significant(second_sig, second_last, sig_at + 1u, last_at + 1u, bit, mask))
+            return mask;
+        bit = third;
+        sig_at += 2u;
+        last_at += 2u;
     }
     return mask | bit;
 }
@@ -44,13 +64,13 @@ uvec2 significance_64(uint sig_at, uint last_at)
     uint table = field_pic * 64u, inc = 0u, bit = 1u, after_sig, after_last;
     sig_at += context_base;
     last_at += context_base;
-    uvec2 mask = uvec2(0u), sig = states[uint(contexts[sig_at])],
-          last = states[uint(contexts[last_at])];
+    uvec2 mask = uvec2(0u), sig = state_of(uint(contexts[sig_at])),
+          last = state_of(uint(contexts[last_at]));
     [[dont_unroll]] for (uint i = 1u; i < 64u; i++) {
         uint next_inc = uint(table_8x8[table + i]);
         uint next_sig = uint(contexts[sig_at + (next_inc & 15u)]),
              next_last = uint(contexts[last_at + (next_inc >> 4)]);
-        uvec2 following_sig = states[next_sig], following_last = states[next_last];
+        uvec2 following_sig = state_of(next_sig), following_last = state_of(next_last);
         engine_ready();
         bool one = decide(sig, after_sig);
         contexts[sig_at + (inc & 15u)] = uint8_t(after_sig);
@@ -61,9 +81,9 @@ uvec2 significance_64(uint sig_at, uint last_at)
             if (one)
                 return i > 32u ? mask.yx : mask;
             if (((inc ^ next_inc) & 0xf0u) == 0u)
-                following_last = states[after_last];
+                following_last = state_of(after_last);
         }
-        sig = ((inc ^ next_inc) & 15u) == 0u ? states[after_sig] : following_sig;
+        sig = ((inc ^ next_inc) & 15u) == 0u ? state_of(after_sig) : following_sig;
         last = following_last;
         inc = next_inc;
         bit <<= 1;
@@ -83,8 +103,9 @@ uint large_level(uint at)
     bool more;
     [[dont_unroll]] do {
         level++;
+        uvec2 row = state_of(state);
         engine_ready();
-        more = decide(states[state], state);
+        more = decide(row, state);
     } while (more && level < 14u);
     contexts[at] = uint8_t(state);
     if (more)
@@ -102,35 +123,37 @@ void levels(uvec2 mask, uint abs_at, uint scan_at, uint to, bool chroma_dc_block
          first = upper ? scan_at + 32u : scan_at, large = 0u, next;
     /* contexts after a level above 1 and, first, of none above 1 before */
     uint zero_at = context_base + abs_at, at = zero_at + 1u;
-    uvec2 row = states[uint(contexts[at])];
-    [[dont_unroll]] do {
-        uint i = uint(findMSB(word)), level = 1u, state_after = uint(contexts[at + 1u]);
-        bool grows = at - zero_at - 1u < 3u; /* 1 to 3 levels of 1 */
-        uvec2 row_after = states[state_after];
-        word ^= 1u << i;
-        engine_ready();
-        bool more = decide(row, next);
-        contexts[at] = uint8_t(next);
-        row = grows ? row_after : states[next];
-        at = grows ? at + 1u : at;
-        if (more) {
-            level = large_level(zero_at + 5u + large);
-            large = min(large + 1u, chroma_dc_block ? 3u : 4u);
-            row = states[uint(contexts[zero_at])];
-            at = zero_at;
+    uvec2 row = state_of(uint(contexts[at]));
+    [[dont_unroll]] while (word != 0u) {
+        [[dont_unroll]] do {
+            uint i = uint(findMSB(word)), level = 1u, state_after = uint(contexts[at + 1u]);
+            uint place = uint(scan[first + i]);
+            bool grows = at - zero_at - 1u < 3u; /* 1 to 3 levels of 1 */
+            uvec2 row_after = state_of(state_after);
+            word ^= 1u << i;
             engine_ready();
-        }
-        int signed_level = bypass_ready() ? -int(level) : int(level);
-        if (chroma_dc_block)
-            chroma_dc[to + i] = int16_t(signed_level);
-        else
-            coeffs[to + uint(scan[first + i])] = int16_t(signed_level);
-        if (word == 0u) {
-            word = rest;
-            rest = 0u;
-            first = scan_at;
-        }
-    } while (word != 0u);
+            bool more = decide(row, next);
+            contexts[at] = uint8_t(next);
+            row = grows ? row_after : state_of(next);
+            at = grows ? at + 1u : at;
+            if (more) {
+                row = state_of(uint(contexts[zero_at]));
+                at = zero_at;
+                reader_reserve(); /* 140 bits, and what is left of the blocks */
+                level = large_level(zero_at + 5u + large);
+                large = min(large + 1u, chroma_dc_block ? 3u : 4u);
+                engine_ready();
+            }
+            int signed_level = bypass_ready() ? -int(level) : int(level);
+            if (chroma_dc_block)
+                chroma_dc[to + i] = int16_t(signed_level);
+            else
+                coeffs[to + place] = int16_t(signed_level);
+        } while (word != 0u);
+        word = rest;
+        rest = 0u;
+        first = scan_at;
+    }
 }
 
 uint cbf_inc(uint grid, uint bit)

@@ -19,9 +19,6 @@ const uint CBF_LEFT = 0x00108420u, CBF_ALL = 0x01ffffffu, CBF_8X8 = 0x63u;
 const uint STEP_LUMA = 1u, STEP_CHROMA_DC = 17u, STEP_CB = 19u, STEP_CR = 23u, STEPS = 27u;
 const uint NONE = 0xffffffffu;
 
-/* Steps at which blocks of another kind or component begin. */
-const uint BEGINNINGS = 1u | 1u << STEP_LUMA | 1u << STEP_CHROMA_DC | 1u << STEP_CB | 1u << STEP_CR;
-
 /* What goes from block to block. */
 uint blocks_grid;  /* of the component */
 uint blocks_base;  /* its first coefficient block where these are there already, or NONE */

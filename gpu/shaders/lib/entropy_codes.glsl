@@ -16,10 +16,7 @@ uint end_bit;  /* of rbsp_stop_one_bit */
 
 void bits_ready()
 {
-    if (ahead < 16) {
-        value |= fetch_half() << (16 - ahead);
-        ahead += 16;
-    }
+    reader_fill(16, 16);
 }
 
 /* After bits_ready, 16 at most. */
@@ -57,9 +54,10 @@ uvec4 category_of(uint block)
 /* At a byte of the slice's RBSP */
 void engine_start(uint byte)
 {
-    next_half = slice.word * 2u + (byte >> 1);
-    value = fetch_half() << 16;
-    ahead = 16;
+    reader_begin(slice.word * 2u + (byte >> 1));
+    value = 0u;
+    ahead = 0;
+    bits_ready();
     bits_skip((byte & 1u) * 8u);
 }
 
@@ -67,7 +65,7 @@ void engine_start(uint byte)
 void coder_begin()
 {
     uint last = slice.size - 1u;
-    uint byte = uint(halves[slice.word * 2u + (last >> 1)]) >> (last & 1u) * 8u & 255u;
+    uint byte = words[slice.word + (last >> 2)] >> (last & 3u) * 8u & 255u;
     end_bit = last * 8u + 7u - uint(max(findLSB(byte), 0));
     skip_run = RUN_NONE;
     engine_start(slice.start >> 3);

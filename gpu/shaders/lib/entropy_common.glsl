@@ -34,7 +34,12 @@ layout(set = 0, binding = ENT_BIND_SLICES, scalar) readonly buffer slice_buffer
 };
 layout(set = 0, binding = ENT_BIND_BYTES, std430) readonly buffer byte_buffer
 {
-    uint16_t halves[];
+    uint words[];
+};
+/* the same */
+layout(set = 0, binding = ENT_BIND_BYTES, std430) readonly buffer quad_buffer
+{
+    uvec4 quads[];
 };
 /* two each */
 layout(set = 0, binding = ENT_BIND_MBS, std430) writeonly buffer mb_buffer
@@ -50,7 +55,7 @@ layout(set = 0, binding = ENT_BIND_SYNTAX, std430) writeonly buffer syntax_buffe
 {
     uvec2 syntax[];
 };
-layout(set = 0, binding = ENT_BIND_COEFFS, scalar) writeonly buffer coeff_buffer
+layout(set = 0, binding = ENT_BIND_COEFFS, std430) writeonly buffer coeff_buffer
 {
     int16_t coeffs[];
 };
@@ -121,6 +126,7 @@ top_edge next_edge, after_edge;
 uint coeff_block_next, coeff_block_end; /* in the picture */
 uint coeff_blocks_per_mb;
 int qp;
+uint qps, pcm_qps; /* qps_of(qp), qps_of(0) */
 uint last_delta;
 bool failed;
 

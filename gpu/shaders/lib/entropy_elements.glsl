@@ -95,10 +95,10 @@ int mvd_component(uint i, uint sum)
     return bypass() != 0u ? -int(v) : int(v);
 }
 
-/* 9.3.2.7. Stops at a value past every range. */
+/* 9.3.2.7. Stops at 27, which is past the range. */
 int mb_qp_delta()
 {
-    uint k = unary(60u + last_delta, 62u, 63u, 256u);
+    uint k = unary(60u + last_delta, 62u, 63u, 53u);
     return (k & 1u) != 0u ? int(k + 1u) / 2 : -int(k / 2u);
 }
 
@@ -125,13 +125,15 @@ void modes_end()
 /* -1: prev_intra4x4_pred_mode_flag, else rem_intra4x4_pred_mode */
 int intra_pred_mode()
 {
+    uvec2 flag = state_of(mode_flag_state), rem_row = state_of(mode_rem_state);
     engine_ready();
-    if (decide(states[mode_flag_state], mode_flag_state))
+    if (decide(flag, mode_flag_state))
         return -1;
     uint rem = 0u;
     [[dont_unroll]] for (uint k = 1u; k < 8u; k <<= 1) {
         engine_ready();
-        rem |= decide(states[mode_rem_state], mode_rem_state) ? k : 0u;
+        rem |= decide(rem_row, mode_rem_state) ? k : 0u;
+        rem_row = state_of(mode_rem_state);
     }
     return int(rem);
 }

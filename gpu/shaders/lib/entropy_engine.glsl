@@ -11,7 +11,7 @@
 #define PELTON_ENTROPY_ENGINE_GLSL
 
 shared uvec2 states[128];                      /* ent_tables.states */
-shared uint8_t contexts[SHARE * ENT_CONTEXTS]; /* the state each is in: index of states */
+shared uint8_t contexts[SHARE * ENT_CONTEXTS]; /* see state_of */
 /* frame, field: ctxIdxInc of significant_coeff_flag, of last_.. << 4 */
 shared uint8_t table_8x8[2 * 64];
 shared u16vec4 category[2 * 6];   /* frame, field: ent_tables.category */
@@ -67,18 +67,22 @@ uvec4 category_of(uint block)
 
 void engine_ready()
 {
-    if (ahead < 8) {
-        value |= fetch_half() << (7 - ahead);
-        ahead += 16;
-    }
+    reader_fill(8, 7);
+}
+
+/* Of a context: its upper bit is the bin that it had last. */
+uvec2 state_of(uint context)
+{
+    return states[context & (ENT_STATE_BIN - 1u)];
 }
 
 /* 9.3.1.2, at a byte of the slice's RBSP */
 void engine_start(uint byte)
 {
-    next_half = slice.word * 2u + (byte >> 1);
-    value = fetch_half() << 16;
-    ahead = 7;
+    reader_begin(slice.word * 2u + (byte >> 1));
+    value = 0u;
+    ahead = -9;
+    reader_fill(8, 7);
     if ((byte & 1u) != 0u) {
         value <<= 8;
         ahead = -1;
@@ -97,28 +101,27 @@ bool overrun()
     return engine_position() > slice.size * 8u;
 }
 
-/* DecodeDecision (9.3.3.2.1) by a context in the state of row; next: the state after it. Takes 7
- * bits at most. */
+/* DecodeDecision (9.3.3.2.1) by a context in the state of row; next: what the context becomes.
+ * Takes 7 bits at most. */
 bool decide(uvec2 row, out uint next)
 {
     uint lps = row.x >> (range >> 26 & 24u) << 24 >> 1;
     uint mps = range - lps;
     bool less = value >= mps; /* the LPS */
     range = less ? lps : mps;
-    value = min(value, value - mps);         /* wraps to more where it is the MPS */
-    uint shift = 31u - uint(findMSB(range)); /* RenormD (9.3.3.2.2) */
+    value = min(value, value - mps);          /* wraps to more where it is the MPS */
+    uint shift = ~uint(findMSB(range)) & 31u; /* RenormD (9.3.3.2.2): 31 - that */
     range <<= shift;
     value <<= shift;
     ahead -= int(shift);
-    bool one = (int(row.y) < 0) != less;
-    next = (less ? row.y >> 8 : row.y) & 127u;
-    return one;
+    next = less ? row.y >> 16 : row.y;
+    return (next & ENT_STATE_BIN) != 0u;
 }
 
 uint bin(uint context)
 {
     uint at = context_base + context, next;
-    uvec2 row = states[uint(contexts[at])];
+    uvec2 row = state_of(uint(contexts[at]));
     engine_ready();
     bool one = decide(row, next);
     contexts[at] = uint8_t(next);

@@ -81,6 +81,18 @@ uint read_sub_types(inout uint sub, inout bool transform_8x8)
     return lists;
 }
 
+/* A list that no partition uses. */
+void list_unused(uint list)
+{
+    uint rest = list == 0u ? 12u : 3u; /* bits of the other one */
+    left_refs &= rest;
+    top_refs &= rest;
+    if (list == 0u)
+        left_mvd.xy = top_mvd.xy = uvec2(0u);
+    else
+        left_mvd.zw = top_mvd.zw = uvec2(0u);
+}
+
 /* Partitions in order, all of list 0 before all of list 1, ref_idx before mvd: part k of `parts`,
  * whose lists are bits 2k of `lists`. ref0: P_8x8ref0, every ref_idx is 0. */
 void inter_partitions(uint part, uint lists, uint sub, bool ref0)
@@ -88,26 +100,34 @@ void inter_partitions(uint part, uint lists, uint sub, bool ref0)
     uint parts = part == PART_16X16 ? 1u : part == PART_8X8 ? 4u : 2u;
     uint w = part == PART_16X16 || part == PART_16X8 ? 2u : 1u,
          h = part == PART_16X16 || part == PART_8X16 ? 2u : 1u;
+    lists &= (1u << 2u * parts) - 1u;
     [[dont_unroll]] for (uint list = 0u; list < 2u; list++) {
-        uint word = 0xffffffffu;
+        uint word = 0xffffffffu, used = lists >> list & 0x55u;
         bool coded = slice.num_ref[list] > 1 && !ref0;
-        [[dont_unroll]] for (uint k = 0u; k < parts; k++) {
+        if (used == 0u)
+            list_unused(list);
+        else if (coded) /* 924 bits: four of 33 bins */
+            reader_reserve();
+        [[dont_unroll]] for (uint k = 0u; k < parts && used != 0u; k++) {
             uint qx = part == PART_16X8 ? 0u : k & 1u, qy = part == PART_16X8 ? k : k >> 1;
-            read_ref_idx(list, qx, qy, w, h, (lists >> (2u * k + list) & 1u) != 0u, coded, word);
+            read_ref_idx(list, qx, qy, w, h, (used >> 2u * k & 1u) != 0u, coded, word);
         }
         write_refs(list, word);
     }
     [[dont_unroll]] for (uint list = 0u; list < 2u; list++) {
-        [[dont_unroll]] for (uint k = 0u; k < parts && !failed; k++) {
+        uint used = lists >> list & 0x55u;
+        [[dont_unroll]] for (uint k = 0u; k < parts && used != 0u && !failed; k++) {
             uint x = part == PART_16X8 ? 0u : (k & 1u) * 2u,
                  y = part == PART_16X8 ? 2u * k : k & 2u;
-            bool used = (lists >> (2u * k + list) & 1u) != 0u;
-            uint shape = part == PART_8X8 && used ? sub >> 8u * k & 255u : SUB_8X8;
+            bool here = (used >> 2u * k & 1u) != 0u;
+            if (here) /* 880 bits of four mvd, and 427 of cbp and mb_qp_delta */
+                reader_reserve();
+            uint shape = part == PART_8X8 && here ? sub >> 8u * k & 255u : SUB_8X8;
             uint pw = shape == SUB_4X8 || shape == SUB_4X4 ? 1u : 2u * w,
                  ph = shape == SUB_8X4 || shape == SUB_4X4 ? 1u : 2u * h;
             [[dont_unroll]] for (uint j = y; j < y + 2u * h; j += ph) [[dont_unroll]]
                 for (uint i = x; i < x + 2u * w; i += pw)
-                    read_mvd(list, i, j, pw, ph, used);
+                    read_mvd(list, i, j, pw, ph, here);
         }
     }
 }

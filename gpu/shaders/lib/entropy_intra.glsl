@@ -91,7 +91,7 @@ void intra_pcm()
             y = i >> 3 & 7u;
             coeff_block = 16u + (i - 256u >> 6) * 4u + (x >> 2) + (y >> 2) * 2u;
         }
-        uint sample_ = uint(halves[slice.word * 2u + (byte >> 1)]) >> (byte & 1u) * 8u & 255u;
+        uint sample_ = words[slice.word + (byte >> 2)] >> (byte & 3u) * 8u & 255u;
         coeffs[(slice.coeff_block_base + coeff_block_next + coeff_block) * 16u + (y & 3u) * 4u +
                (x & 3u)] = int16_t(sample_);
     }

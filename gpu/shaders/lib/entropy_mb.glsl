@@ -29,7 +29,8 @@ void residual()
     if (delta < -26 || delta > 25)
         failed = true;
     last_delta = delta != 0 ? 1u : 0u;
-    qp = (qp + delta + 52) % 52;
+    if (delta != 0)
+        set_qp((qp + delta + 52) % 52);
     if (!failed)
         coeff_blocks_reserve();
     coeff = coeff_block_next;
@@ -129,6 +130,7 @@ uint slice_data(uint piece)
     [[dont_unroll]] do {
         if (mb_addr >= slice.end_mb)
             return uint(ENT_FAILED);
+        reader_reserve(); /* 1,008 bits: all of an intra macroblock but its blocks */
         neighbours_find();
         mb_flags = coded_y = coded_c = nonzero = chroma_mode = 0u;
         coeff = coeff_block_next;

@@ -5,6 +5,20 @@
 #ifndef PELTON_ENTROPY_NEIGHBOURS_GLSL
 #define PELTON_ENTROPY_NEIGHBOURS_GLSL
 
+/* QPY, QPc of Cb << 8, of Cr << 16 (8.5.6) */
+uint qps_of(int luma)
+{
+    uint cb = chroma_qpc[clamp(luma + int(slice.chroma_qp_offset[0]), 0, 51)],
+         cr = chroma_qpc[clamp(luma + int(slice.chroma_qp_offset[1]), 0, 51)];
+    return uint(luma) | cb << 8 | cr << 16;
+}
+
+void set_qp(int luma)
+{
+    qp = luma;
+    qps = qps_of(luma);
+}
+
 void slice_begin()
 {
     coeff_block_next = coeff_block_end = 0u;
@@ -16,8 +30,10 @@ void slice_begin()
     ring = 0u;
     next_edge = after_edge = top_edge(0u, 0u, uvec4(0u));
     d_flags = 0u;
-    qp = int(slice.qp);
-    end_half = slice.word * 2u + (slice.size + 1u >> 1);
+    pcm_qps = qps_of(0);
+    set_qp(int(slice.qp));
+    ring_base = member * RING;
+    end_quad = (slice.word >> 2) + (slice.size + 15u >> 4);
     coder_begin();
 }
 
@@ -92,25 +108,16 @@ void write_refs(uint list, uint word)
     motion[(slice.mb_base + mb_addr) * 34u + 32u + list] = word;
 }
 
-/* QPc of Cb, of Cr << 8 (8.5.6) */
-uint chroma_qps(int luma)
-{
-    uint v = 0u;
-    [[dont_unroll]] for (int i = 0; i < 2; i++)
-        v |= uint(chroma_qpc[clamp(luma + int(slice.chroma_qp_offset[i]), 0, 51)]) << 8 * i;
-    return v;
-}
-
 void write_record(uint part, uint sub)
 {
     /* QPY of I_PCM: 7.4.5 */
-    uint at = slice.mb_base + mb_addr, record_qp = kind == REC_MB_INTRA_PCM ? 0u : uint(qp);
+    uint at = slice.mb_base + mb_addr;
     uint flags = mb_flags | (is_set(ENT_FIELD) ? uint(REC_MB_FIELD) : 0u);
-    if (is_set(ENT_BYPASS) && record_qp == 0u && kind != REC_MB_INTRA_PCM)
+    if (is_set(ENT_BYPASS) && qp == 0 && kind != REC_MB_INTRA_PCM)
         flags |= uint(REC_MB_BYPASS);
     mbs[at * 2u] = uvec4(slice.slice, coeff, coded_y | coded_c << 16,
                          coded_c >> 16 | kind << 16 | flags << 24);
-    mbs[at * 2u + 1u] = uvec4(record_qp | chroma_qps(int(record_qp)) << 8 | chroma_mode << 24,
+    mbs[at * 2u + 1u] = uvec4((kind == REC_MB_INTRA_PCM ? pcm_qps : qps) | chroma_mode << 24,
                               intra_avail | deblock << 8 | nonzero << 16, intra_modes);
     syntax[at] = uvec2(part | sub << 8, sub >> 24 | 1u << 8);
 }

@@ -30,8 +30,8 @@ void piece_resume(uint index)
     coeff_block_end = saved[index].coeff_block_end;
     coder_resume(index);
     value = saved[index].value;
-    next_half = saved[index].next_half;
-    qp = int(saved[index].qp);
+    reader_begin(saved[index].next_half);
+    set_qp(int(saved[index].qp));
     ahead = int(saved[index].ahead);
     last_delta = uint(saved[index].last_delta);
     next_edge = load_edge(ring);

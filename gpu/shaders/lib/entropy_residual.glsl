@@ -12,30 +12,60 @@ void totals_clear(uint k)
     top_total.x = put_bits(top_total.x, 0u, 16u * (k >> 2 & 1u), 16u);
 }
 
+/* Steps that have something to do: blocks that are coded; where DC of chroma is, the first of Cb
+ * and of Cr. CAVLC: the first of four that are not coded, too, whose totals become 0. */
+uint residual_steps(bool i16, bool large)
+{
+    uint luma = cbp & 15u, steps = i16 ? 1u : 0u;
+    uint firsts = (luma & 1u) | (luma & 2u) << 3 | (luma & 4u) << 6 | (luma & 8u) << 9;
+    steps |= (large && !CAVLC ? firsts : firsts * 15u) << STEP_LUMA;
+    if (CAVLC)
+        steps |= 0x1111u << STEP_LUMA;
+    if ((cbp & 0x30u) != 0u)
+        steps |= 3u << STEP_CHROMA_DC | 1u << STEP_CB | 1u << STEP_CR;
+    if ((cbp & 0x20u) != 0u)
+        steps |= 0xffu << STEP_CB;
+    return steps;
+}
+
 /* The grids of what is not coded are empty afterwards. */
 void residual_blocks()
 {
     bool i16 = kind == REC_MB_INTRA_16X16, large = (mb_flags & REC_MB_TRANSFORM_8X8) != 0u;
-    uint step = i16 ? 0u : STEP_LUMA, end = (cbp & 0x30u) == 0u ? STEP_CHROMA_DC : STEPS;
+    bool has_chroma = (cbp & 0x30u) != 0u;
+    uint steps = residual_steps(i16, large), end = 0u; /* of the kind */
     block_kind b;
     blocks_grid = large ? 0u : (left_cbf[0] >> 4 & CBF_LEFT) | (top_cbf & 15u) << 1;
     blocks_base = NONE;
-    [[dont_unroll]] do {
-        if ((BEGINNINGS >> step & 1u) != 0u)
-            b = kind_begin(step, i16, large);
-        uint k = step - b.begin, stride = b.wide && !CAVLC ? 4u : 1u;
-        if (b.luma ? (cbp >> (k >> 2) & 1u) == 0u : step >= STEP_CB && (cbp & 0x20u) == 0u) {
-            stride = 4u;
+    [[dont_unroll]] while (steps != 0u) {
+        uint step = uint(findLSB(steps));
+        steps &= steps - 1u;
+        if (step >= end) {
+            if (step == STEP_CR)
+                chroma_end(0u);
+            uint begin = step == 0u || step >= STEP_CHROMA_DC ? step : STEP_LUMA;
+            b = kind_begin(begin, i16, large);
+            end = step == 0u               ? STEP_LUMA
+                  : begin == STEP_LUMA     ? STEP_CHROMA_DC
+                  : step == STEP_CHROMA_DC ? STEP_CB
+                  : step == STEP_CB        ? STEP_CR
+                                           : STEPS;
+        }
+        uint k = step - b.begin;
+        if (b.luma ? CAVLC && (cbp >> (k >> 2) & 1u) == 0u
+                   : step >= STEP_CB && (cbp & 0x20u) == 0u) {
             if (b.luma)
                 totals_clear(k);
         } else {
+            /* CABAC: four blocks of 4x4, or one of 8x8, take 1,401 bits and large levels */
+            if (CAVLC || (k & 3u) == 0u)
+                reader_reserve();
             residual_block(b, k);
         }
-        step += stride;
-        if (step == STEP_CR || step == STEPS)
-            chroma_end(step == STEP_CR ? 0u : 1u);
-    } while (step < end);
-    if (end == STEP_CHROMA_DC)
+    }
+    if (has_chroma)
+        chroma_end(1u);
+    else
         left_cbf[0] = blocks_grid;
     uint swap = (coded_y >> 2 ^ coded_y) & 0x0c0cu; /* bits by blkIdx to bits by raster block */
     nonzero = coded_y ^ swap ^ swap << 2;
